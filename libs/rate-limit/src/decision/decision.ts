@@ -1,0 +1,70 @@
+/** What a policy does when its store cannot answer: let pass, refuse with 503, or limit in this process. */
+export type FailureMode = 'open' | 'closed' | 'local';
+
+/** Which store counted: `local` is this process standing in for a Valkey that does not answer. */
+export type StoreName = 'memory' | 'valkey' | 'local';
+
+/** What an algorithm says of one attempt. Time is integer milliseconds from now, amounts are integers. */
+export type Verdict = AllowedVerdict | DeniedVerdict;
+
+interface Counted {
+  /** How much the key may still take now. */
+  readonly remaining: number;
+  /** Time until `remaining` grows; 0 when it cannot. The "effective window" of the RateLimit header draft. */
+  readonly nextMs: number;
+  /** Time until the full limit is back; 0 when it is. */
+  readonly resetMs: number;
+}
+
+export interface AllowedVerdict extends Counted {
+  readonly outcome: 'allowed';
+  /** How long the request waits for its turn; 0 except for a leaky bucket. */
+  readonly delayMs: number;
+}
+
+export interface DeniedVerdict extends Counted {
+  readonly outcome: 'denied';
+  /**
+   * The shortest wait after which the same attempt would be allowed if nobody else came. `undefined` when no wait is
+   * long enough, because the cost is above the capacity.
+   */
+  readonly retryAfterMs: number | undefined;
+}
+
+interface OfPolicy {
+  readonly policy: string;
+  /** The policy's limit, as the key's owner was told it. */
+  readonly limit: number;
+}
+
+interface ByStore {
+  readonly store: StoreName;
+}
+
+export type AllowedDecision = OfPolicy & ByStore & AllowedVerdict;
+export type DeniedDecision = OfPolicy & ByStore & DeniedVerdict;
+
+/** The store did not answer and the policy does not limit locally. There are no numbers, because nobody counted. */
+export interface UnavailableDecision extends OfPolicy {
+  readonly outcome: 'unavailable';
+  /** What becomes of the attempt: `open` passes, `closed` is refused. */
+  readonly onStoreFailure: 'open' | 'closed';
+  readonly cause: Error;
+}
+
+/**
+ * The outcome of one attempt.
+ *
+ * Of several attempts that are made together, all are allowed or nothing is taken: those that would have passed are
+ * still `allowed`, with the numbers of a client from whom nothing was taken.
+ */
+export type Decision = AllowedDecision | DeniedDecision | UnavailableDecision;
+
+/** Whether a request with these decisions may go on. */
+export function passes(decisions: readonly Decision[]): boolean {
+  return decisions.every(
+    (decision) =>
+      decision.outcome === 'allowed' ||
+      (decision.outcome === 'unavailable' && decision.onStoreFailure === 'open'),
+  );
+}
