@@ -1,0 +1,64 @@
+import type { Verdict } from '../decision/decision.js';
+import type { OptionReader } from '../decision/option-reader.js';
+
+/** What a step says of one attempt. */
+export interface Step<State> {
+  readonly allowed: boolean;
+  /** What was found before anything was taken: integers from 0, from which {@link Algorithm.verdict} is read. */
+  readonly reading: readonly number[];
+  /**
+   * What to keep from now on, if it is to change: when something is taken, and, the one time that a denial writes,
+   * when the state could not have come from these numbers and this clock (the clock stepped back, or the policy
+   * became smaller) and would make the promised wait untrue (docs/adr/0002-a-denial-writes-only-to-mend.md).
+   */
+  readonly state: State | undefined;
+  /** For how long the state can matter, from now; 0 when there is none. */
+  readonly ttlMs: number;
+}
+
+/** What the policy promises, for header fields and descriptions. */
+export interface Quota {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/**
+ * One way to count. The step is written twice: here and, line by line, in the `.lua` file beside it, which says in its
+ * head how the state is written in Valkey. What a client is told is worked out once, here, from what the step found
+ * (docs/adr/0001-steps-and-verdicts.md).
+ *
+ * Steps are pure. They answer alike for a key without state and for one whose state has run out, so that it does not
+ * matter when a store forgets.
+ */
+export interface Algorithm<Options, Params = unknown, State = unknown> {
+  /** Reads and checks the options of a policy and works out the integers that the step needs. Runs at boot only. */
+  compile(options: OptionReader): Params;
+  quota(params: Params): Quota;
+  /** The parameters as the Lua twin reads them from ARGV, in its order. */
+  args(params: Params): readonly number[];
+  /** How many integers a reading has. */
+  readonly readings: number;
+  /**
+   * @param state what was kept, or `undefined`
+   * @param now milliseconds since 1970
+   * @param cost above 0 takes, 0 looks and is always allowed
+   */
+  step(state: State | undefined, now: number, cost: number, params: Params): Step<State>;
+  /**
+   * What the client is told.
+   *
+   * @param taken what was taken: the cost, or 0 for a look or where another policy of the request denied
+   */
+  allowed(reading: readonly number[], taken: number, params: Params): Verdict & { outcome: 'allowed' };
+  denied(reading: readonly number[], cost: number, params: Params): Verdict & { outcome: 'denied' };
+  readonly lua: string;
+  /** Only for the types: what a policy with this algorithm may say. */
+  readonly options?: Options;
+}
+
+/** Hides what only the algorithm itself knows: its parameters and its state. */
+export function defineAlgorithm<Options, Params, State>(
+  algorithm: Algorithm<Options, Params, State>,
+): Algorithm<Options> {
+  return algorithm as Algorithm<Options>;
+}

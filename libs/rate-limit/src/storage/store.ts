@@ -1,0 +1,51 @@
+import type { Rule } from '../algorithms/index.js';
+import type { Verdict } from '../decision/decision.js';
+
+/** One rule applied to one key at one cost. */
+export interface Attempt {
+  readonly rule: Rule;
+  /** The whole key under which the state is kept. Two attempts of one call never share it. */
+  readonly key: string;
+  /** A whole number from 0. */
+  readonly cost: number;
+}
+
+/**
+ * Where state lives. A store runs rules and knows no algorithm.
+ */
+export interface Store {
+  readonly name: 'memory' | 'valkey';
+
+  /** Where it counts, for the log: `Valkey at 127.0.0.1:6379`. */
+  readonly place: string;
+
+  /**
+   * Gets ready to answer.
+   *
+   * @throws {StoreUnavailableError} (rejects) when it cannot now; it may later, without being asked again
+   */
+  open(): void | Promise<void>;
+
+  /**
+   * Decides attempts all or nothing: when one is denied, nothing is taken by any, and the verdicts of the others are
+   * those of a look. Verdicts come in the order of the attempts. A store in this process answers at once.
+   *
+   * @throws {StoreUnavailableError} (rejects) when the store did not answer within its deadline
+   */
+  consume(attempts: readonly Attempt[]): readonly Verdict[] | Promise<readonly Verdict[]>;
+
+  /**
+   * Forgets a key: its owner has the full limit again.
+   *
+   * @throws {StoreUnavailableError} (rejects) when the store did not answer within its deadline
+   */
+  reset(key: string): void | Promise<void>;
+
+  /** Lets go of what the store opened itself. */
+  close(): void | Promise<void>;
+}
+
+/** The store did not decide. Nothing is known about the limit: this is never a denial and never an allowance. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}

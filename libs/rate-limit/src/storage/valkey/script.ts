@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { algorithms } from '../../algorithms/index.js';
+
+/** A script and the name under which Valkey keeps it. */
+export interface Script {
+  readonly source: string;
+  readonly sha: string;
+}
+
+/**
+ * The one script that decides any number of attempts, all or nothing, assembled from the Lua twins of the algorithms.
+ *
+ * It has no `#!lua` line: with one, a server whose memory is full would refuse denials too (they only read), and a
+ * Redis 6 would not know it. The algorithms stand inline in an if-chain, because functions and dispatch tables would be built anew
+ * at each call.
+ *
+ * What an algorithm finds: `value` (the key's state, or false), `now`, `cost`, and `a`, the index in ARGV of its first
+ * parameter, which it moves behind its last. What it leaves: `allowed`; its reading in `reply`, with `n` moved to the
+ * last integer; `ttl`, how long the state can matter from now; and, if something is to be written, `keep`.
+ */
+export function assembleScript(): Script {
+  const branches = Object.values(algorithms).map(
+    ({ lua }, index) => `if algorithm == '${index + 1}' then\n${lua}`,
+  );
+  const source = FRAME.replace('--ALGORITHMS--', () => `${branches.join('\nelse')}\nend`);
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+const FRAME = `-- nestjs-valkey-rate-limit: decides attempts, all or nothing.
+-- KEYS[i]   where the state of attempt i is kept
+-- ARGV[1]   the time in ms, or '' for the server's own
+-- ARGV[2..] for each attempt: the algorithm's number, the cost, the algorithm's parameters
+-- reply     the algorithms' readings one after the other; the first integer of a denied attempt as -1 - integer
+local now = ARGV[1]
+local margin = 0
+if now == '' then
+  local t = redis.call('TIME')
+  now = t[1] * 1000 + (t[2] - t[2] % 1000) / 1000
+else
+  now = now + 0
+  margin = 3600000 -- keys expire by the server's clock, which is not the one that was handed in: let them outlive it
+end
+
+local reply, refused, keeps, ttls = {}, {}, {}, {}
+local a, n = 2, 0
+local denied = false
+for i = 1, #KEYS do
+  local algorithm, cost = ARGV[a], ARGV[a + 1] + 0
+  a = a + 2
+  local first = n + 1
+  local value = redis.call('GET', KEYS[i])
+  local allowed, keep
+  local ttl = 0
+  --ALGORITHMS--
+  if not allowed then
+    denied = true
+    refused[i] = true
+    reply[first] = -1 - reply[first]
+  end
+  keeps[i] = keep
+  ttls[i] = ttl
+end
+
+for i = 1, #KEYS do
+  if not denied then
+    if keeps[i] then
+      redis.call('SET', KEYS[i], keeps[i], 'PX', ttls[i] + margin)
+    end
+  elseif refused[i] then
+    -- Nothing is taken, but a state that would make the promised wait untrue is mended. If it can't be (no memory, a
+    -- replica), the denial stands.
+    if keeps[i] then
+      redis.pcall('SET', KEYS[i], keeps[i], 'PX', ttls[i] + margin)
+    elseif ttls[i] > 0 and redis.call('PTTL', KEYS[i]) < ttls[i] then
+      redis.pcall('PEXPIRE', KEYS[i], ttls[i] + margin)
+    end
+  end
+end
+return reply
+`;
