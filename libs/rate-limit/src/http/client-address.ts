@@ -1,0 +1,75 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/**
+ * A client's address in one spelling, so that one client is one key: `1.2.3.4`, `::ffff:1.2.3.4` and `::ffff:102:304`
+ * are the same, and IPv6 addresses are grouped by network, because a client has at least a whole /64.
+ *
+ * @param reported what the adapter says the address is, under its trust-proxy setting; may be any text
+ * @param socket the address of the connection, for when the reported one is no address
+ * @param ipv6Prefix how many bits of an IPv6 address count: 1 to 128
+ *
+ * @example
+ * clientAddress('::ffff:102:304', undefined, 64) // '1.2.3.4'
+ * clientAddress('2001:db8:0:1:aaaa::1', undefined, 64) // '2001:db8:0:1::/64'
+ */
+export function clientAddress(
+  reported: string | undefined,
+  socket: string | undefined,
+  ipv6Prefix: number,
+): string | undefined {
+  return normalize(reported, ipv6Prefix) ?? normalize(socket, ipv6Prefix);
+}
+
+function normalize(text: string | undefined, ipv6Prefix: number): string | undefined {
+  if (text === undefined) return undefined;
+  if (isIPv4(text)) return text;
+  const address = withoutPort(text);
+  if (isIPv4(address)) return address;
+  if (!isIPv6(address)) return undefined;
+  const groups = expand(address);
+  return mappedIPv4(groups) ?? network(groups, ipv6Prefix);
+}
+
+/** `1.2.3.4:5555`, `[::1]:5555`, `[::1]`, `"1.2.3.4"` and `fe80::1%eth0` without what is not the address. */
+function withoutPort(text: string): string {
+  const bare = text.replace(/^"(.*)"$/, '$1');
+  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(bare);
+  if (bracketed !== null) return withoutZone(bracketed[1]!);
+  const ported = /^([\d.]+):\d+$/.exec(bare);
+  return withoutZone(ported?.[1] ?? bare);
+}
+
+function withoutZone(address: string): string {
+  return address.split('%', 1)[0]!;
+}
+
+/** The eight 16-bit groups of a valid IPv6 address. */
+function expand(address: string): number[] {
+  const hexadecimal = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
+    const [a, b, c, d] = bytes.map(Number) as [number, number, number, number];
+    return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+  });
+  const [head, tail] = hexadecimal.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const groups = tail === undefined ? head! : [...head!, ...zeros(8 - head!.length - tail.length), ...tail];
+  return groups.map((group) => Number.parseInt(group, 16));
+}
+
+function zeros(length: number): string[] {
+  return Array.from({ length }, () => '0');
+}
+
+/** RFC 4291 §2.5.5.2, in either spelling. */
+function mappedIPv4(groups: readonly number[]): string | undefined {
+  if (groups[5] !== 0xffff || groups.slice(0, 5).some((group) => group !== 0)) return undefined;
+  const [high, low] = [groups[6]!, groups[7]!];
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}
+
+/** The network of an address: the groups that count, then `::` and the prefix length. */
+function network(groups: readonly number[], prefix: number): string {
+  const counted = groups.slice(0, Math.ceil(prefix / 16));
+  const bitsOfLast = prefix - (counted.length - 1) * 16;
+  counted.push(counted.pop()! & (0xffff << (16 - bitsOfLast)));
+  const text = counted.map((group) => group.toString(16)).join(':');
+  return counted.length === 8 ? `${text}/${prefix}` : `${text}::/${prefix}`;
+}

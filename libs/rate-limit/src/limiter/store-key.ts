@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+
+/** Longer subjects are hashed, so that no client can grow the store's memory by sending long names. */
+const LONGEST = 64;
+
+const PLAIN = /^[A-Za-z0-9._:@|=,+/-]{1,64}$/;
+
+/**
+ * A subject as it may stand in a key: readable where it can be, never longer than 64 characters, and never the same
+ * for two subjects. What is not plain is percent-encoded; what is too long becomes `#` and its SHA-256; an unknown
+ * subject is `?`. No plain or encoded text contains `#`, `?`, `{` or `}`.
+ */
+export function encodeSubject(subject: string | undefined): string {
+  if (subject === undefined || subject === '') return '?';
+  if (PLAIN.test(subject)) return subject;
+  if (subject.length <= LONGEST) {
+    const encoded = percentEncode(subject);
+    if (encoded.length <= LONGEST) return encoded;
+  }
+  return `#${createHash('sha256').update(subject, 'utf16le').digest('base64url').slice(0, 32)}`;
+}
+
+// By UTF-16 unit and not by encodeURIComponent, which throws on a lone surrogate.
+function percentEncode(text: string): string {
+  return text.replace(/[^A-Za-z0-9._:@|=,+/-]/g, (character) => {
+    return `%${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
+/**
+ * The key under which a policy's state for a subject is kept. The subject is the Cluster hash tag, so all policies of
+ * one subject share a slot and can be decided together.
+ *
+ * @example
+ * storeKey('rl:', '203.0.113.7', 'login') // 'rl:{203.0.113.7}:login'
+ */
+export function storeKey(prefix: string, subject: string | undefined, policy: string): string {
+  return `${prefix}{${encodeSubject(subject)}}:${policy}`;
+}
