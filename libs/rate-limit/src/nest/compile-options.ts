@@ -1,0 +1,96 @@
+import { RateLimitConfigError, show } from '../decision/config-error.js';
+import type { FailureMode } from '../decision/decision.js';
+import { OptionReader } from '../decision/option-reader.js';
+import { type DialectName, dialects } from '../http/dialects/index.js';
+import type { HeaderDialect } from '../http/header-dialect.js';
+import { FAILURE_MODES, type Policy, compilePolicy } from '../limiter/policy.js';
+import { unknownPolicy } from '../limiter/rate-limiter.js';
+import type { Identify, RateLimitContext } from './context.js';
+import type { RateLimitModuleOptions } from './options.js';
+
+/** The module's options, checked, with everything worked out that can be. */
+export interface CompiledOptions {
+  readonly valkey: unknown;
+  readonly policies: ReadonlyMap<string, Policy<RateLimitContext>>;
+  readonly everyRoute: readonly string[];
+  readonly identify: Identify;
+  readonly onStoreFailure: FailureMode;
+  readonly deadlineMs: number;
+  readonly prefix: string;
+  readonly dialect: HeaderDialect | undefined;
+  readonly problem: RateLimitModuleOptions['problem'];
+}
+
+const WHERE = 'RateLimitModule';
+const PREFIX = /^[A-Za-z0-9._:-]{1,32}$/;
+
+/** @throws {RateLimitConfigError} for the first option that cannot work */
+export function compileOptions(written: unknown): CompiledOptions {
+  const options = new OptionReader(WHERE, written);
+  const onStoreFailure = options.oneOf('onStoreFailure', FAILURE_MODES, 'local');
+  const policies = readPolicies(options.value('policies') ?? {}, onStoreFailure);
+  const headers = options.oneOf(
+    'headers',
+    [...(Object.keys(dialects) as DialectName[]), 'none' as const],
+    'draft-11',
+  );
+  const compiled: CompiledOptions = {
+    valkey: options.value('valkey'),
+    policies,
+    everyRoute: readEveryRoute(options.value('everyRoute') ?? [], policies),
+    identify: readIdentify(options.value('identify') ?? {}),
+    onStoreFailure,
+    deadlineMs: options.duration('deadline', { min: 1, max: 10_000 }, 50),
+    prefix: readPrefix(options),
+    dialect: headers === 'none' ? undefined : dialects[headers],
+    problem: options.optionalFunction('problem', 'a function that makes the body'),
+  };
+  options.done();
+  return compiled;
+}
+
+function readPolicies(written: unknown, onStoreFailure: FailureMode): Map<string, Policy<RateLimitContext>> {
+  if (typeof written !== 'object' || written === null || Array.isArray(written)) {
+    throw new RateLimitConfigError(
+      'INVALID_POLICIES',
+      WHERE,
+      `policies must be an object of policies by name, not ${show(written)}.`,
+    );
+  }
+  return new Map(
+    Object.entries(written).map(([name, policy]) => [
+      name,
+      compilePolicy<RateLimitContext>(name, `policy ${JSON.stringify(name)}`, policy, onStoreFailure),
+    ]),
+  );
+}
+
+function readEveryRoute(written: unknown, policies: ReadonlyMap<string, unknown>): string[] {
+  if (!Array.isArray(written)) {
+    throw new RateLimitConfigError(
+      'INVALID_EVERY_ROUTE',
+      WHERE,
+      `everyRoute must be a list of policy names, not ${show(written)}.`,
+    );
+  }
+  const names = written as string[];
+  const unknown = names.find((name) => !policies.has(name));
+  if (unknown !== undefined) throw unknownPolicy(`${WHERE} everyRoute`, unknown, policies.keys());
+  return names;
+}
+
+function readIdentify(written: unknown): Identify {
+  const options = new OptionReader(`${WHERE} identify`, written);
+  const user = options.optionalFunction<NonNullable<Identify['user']>>(
+    'user',
+    "a function that gives the user's id",
+  );
+  options.done();
+  return user === undefined ? {} : { user };
+}
+
+function readPrefix(options: OptionReader): string {
+  const prefix = options.value('prefix') ?? 'rl:';
+  if (typeof prefix === 'string' && PREFIX.test(prefix)) return prefix;
+  throw options.refuse('prefix', "1 to 32 letters, digits, '.', '_', ':' or '-', such as 'shop:rl:'", prefix);
+}

@@ -1,0 +1,78 @@
+import type { PolicyName } from '../limiter/register.js';
+import type { InlinePolicy, RateLimitUse } from './options.js';
+
+/** One policy on a class or a handler: by name, or written there. */
+export type Use = { readonly policy: unknown; readonly use?: unknown };
+
+/** Every policy that a class or handler skips, or `'all'`. */
+export type Skipped = 'all' | readonly unknown[];
+
+const USES = Symbol('nestjs-valkey-rate-limit:uses');
+const SKIPPED = Symbol('nestjs-valkey-rate-limit:skipped');
+
+type RateLimitArguments =
+  | [policy: InlinePolicy]
+  | [policy: PolicyName, ...more: PolicyName[]]
+  | [...policies: [PolicyName, ...PolicyName[]], use: RateLimitUse];
+
+/**
+ * Limits a handler, or every handler of a class. Policies of the class, of the handler and of `everyRoute` all apply,
+ * all or nothing: when one refuses, none of the others has lost anything.
+ *
+ * A policy that is written at a class is one limit for the handlers of that class together.
+ *
+ * @example
+ * ```ts
+ * @RateLimit('login')
+ * @RateLimit('burst', 'daily')
+ * @RateLimit('search', { cost: ({ request }) => request.query.pages })
+ * @RateLimit({ algorithm: 'token-bucket', limit: 100, window: '1m', key: key.user() })
+ * ```
+ */
+export function RateLimit(...args: RateLimitArguments): ClassDecorator & MethodDecorator {
+  return extend<readonly Use[]>(USES, (present = []) => [...usesOf(args), ...present]);
+}
+
+/**
+ * Takes policies off a handler or a class: those that are named, or all, wherever they come from.
+ *
+ * @example
+ * ```ts
+ * @SkipRateLimit()
+ * @SkipRateLimit('burst')
+ * ```
+ */
+export function SkipRateLimit(...policies: PolicyName[]): ClassDecorator & MethodDecorator {
+  return extend<Skipped>(SKIPPED, (present = []) => {
+    return policies.length === 0 || present === 'all' ? 'all' : [...policies, ...present];
+  });
+}
+
+/** The policies that decorators put on a class or handler, in the order in which they are read. */
+export function readUses(target: object): readonly Use[] {
+  return (Reflect.getMetadata(USES, target) as readonly Use[] | undefined) ?? [];
+}
+
+export function readSkipped(target: object): Skipped {
+  return (Reflect.getMetadata(SKIPPED, target) as Skipped | undefined) ?? [];
+}
+
+function usesOf(args: readonly unknown[]): Use[] {
+  const last = args.at(-1);
+  const isUse = args.length > 1 && typeof last === 'object' && last !== null && !('algorithm' in last);
+  const policies = isUse ? args.slice(0, -1) : args;
+  // Nothing at all is kept as well, so that boot can refuse it with the handler's name.
+  if (policies.length === 0) return [{ policy: undefined }];
+  return policies.map((policy) => (isUse ? { policy, use: last } : { policy }));
+}
+
+/** Decorators stack, and a class extends what its parent says. */
+function extend<Value>(
+  name: symbol,
+  change: (present: Value | undefined) => Value,
+): ClassDecorator & MethodDecorator {
+  return (target: object, _property?: string | symbol, descriptor?: PropertyDescriptor) => {
+    const holder = (descriptor?.value as object | undefined) ?? target;
+    Reflect.defineMetadata(name, change(Reflect.getMetadata(name, holder) as Value | undefined), holder);
+  };
+}

@@ -1,0 +1,57 @@
+import type { Decision, FailureMode } from '../decision/decision.js';
+import type { Duration } from '../decision/duration.js';
+import type { DialectName } from '../http/dialects/index.js';
+import type { Problem } from '../http/problem.js';
+import type { Cost, PolicyOptions } from '../limiter/policy.js';
+import type { Identify, RateLimitContext } from './context.js';
+
+/** A policy as it is written in the module's options. */
+export type RateLimitPolicy = PolicyOptions<RateLimitContext>;
+
+/** A policy written at the handler. */
+export type InlinePolicy = RateLimitPolicy & {
+  /** What header fields, messages and keys call it. Left out: made of the route, such as `get-products`. */
+  name?: string;
+};
+
+/** How a handler uses a named policy. */
+export interface RateLimitUse {
+  /** How much of the limit a request to this handler takes, instead of what the policy says. */
+  cost?: Cost<RateLimitContext>;
+}
+
+/** Policies by name, checked as they are written. For `Register`. */
+export function definePolicies<Name extends string>(
+  policies: Record<Name, RateLimitPolicy>,
+): Record<Name, RateLimitPolicy> {
+  return policies;
+}
+
+/** The options of `RateLimitModule.forRoot`. */
+export interface RateLimitModuleOptions<Name extends string = string> {
+  /**
+   * Where all instances count together: a URL such as `'valkey://user:password@127.0.0.1:6379/0'` (also `valkeys://`,
+   * `redis://`, `rediss://`), or an iovalkey client that the application has, which is used as it is and never
+   * closed. Left out: each process counts in its own memory.
+   */
+  valkey?: string | object;
+  policies?: Record<Name, RateLimitPolicy>;
+  /** Policies that apply to every HTTP route. */
+  everyRoute?: NoInfer<Name>[];
+  identify?: Identify;
+  /** What policies do that do not say otherwise when Valkey does not answer. Left out: `'local'`. */
+  onStoreFailure?: FailureMode;
+  /** The longest that a decision may wait for Valkey: 1 ms to 10 s. Left out: 50 ms. */
+  deadline?: Duration;
+  /** What every key in Valkey begins with. Left out: `'rl:'`. Applications that share a Valkey need different ones. */
+  prefix?: string;
+  /** The dialect of the header fields. Left out: `'draft-11'`. */
+  headers?: DialectName | 'none';
+  /** Makes another body of a refusal. Status and header fields stay. */
+  problem?: (problem: Problem, context: RateLimitContext, decisions: readonly Decision[]) => object | string;
+}
+
+/** For `forRootAsync({ useClass })` and `useExisting`. */
+export interface RateLimitOptionsFactory {
+  createRateLimitOptions(): RateLimitModuleOptions | Promise<RateLimitModuleOptions>;
+}

@@ -1,0 +1,17 @@
+import { HttpException } from '@nestjs/common';
+import type { Decision } from '../decision/decision.js';
+
+/**
+ * A request that was refused: 429 for one that a limit denies, 503 for one that a closed policy could not decide. The
+ * response is the body, a problem document unless the module's `problem` option makes another.
+ */
+export class RateLimitException extends HttpException {
+  constructor(
+    body: object | string,
+    status: number,
+    /** What was decided, policy by policy. */
+    readonly decisions: readonly Decision[],
+  ) {
+    super(body, status);
+  }
+}

@@ -1,0 +1,95 @@
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
+import { type Decision, passes } from '../decision/decision.js';
+import type { CountedDecision, HeaderDialect, SetField } from '../http/header-dialect.js';
+import { refuse } from '../http/problem.js';
+import type { PolicyAttempt, RateLimiter } from '../limiter/rate-limiter.js';
+import { type Identify, RateLimitContext, type RateLimitRequest, textOf } from './context.js';
+import type { RateLimitModuleOptions } from './options.js';
+import { RateLimitException } from './rate-limit.exception.js';
+import { requestCost } from './request-cost.js';
+import type { Route, RouteTable } from './route-table.js';
+
+export interface RateLimitGuardOptions {
+  readonly identify: Identify;
+  readonly dialect: HeaderDialect | undefined;
+  readonly problem: RateLimitModuleOptions['problem'];
+}
+
+/** Marks a request that was counted, so that a guard that is bound twice counts it once. */
+const COUNTED = Symbol('nestjs-valkey-rate-limit:counted');
+
+type Marked = RateLimitRequest & { [COUNTED]?: true };
+
+/**
+ * Decides every HTTP request whose handler has a policy. The module registers it globally; to take it out of a test,
+ * `overrideProvider(RateLimitGuard).useValue({ canActivate: () => true })`.
+ */
+export class RateLimitGuard implements CanActivate {
+  constructor(
+    private readonly routes: RouteTable,
+    private readonly limiter: RateLimiter,
+    /** The host and not its adapter, which a testing module sets only after the guard is made. */
+    private readonly host: HttpAdapterHost,
+    private readonly options: RateLimitGuardOptions,
+  ) {}
+
+  canActivate(execution: ExecutionContext): boolean | Promise<boolean> {
+    if (execution.getType() !== 'http') return true;
+    const route = this.routes.find(execution.getClass(), execution.getHandler());
+    if (route === undefined) return true;
+    const request = execution.getArgByIndex<Marked>(0);
+    if (request[COUNTED] === true || isPreflight(request)) return true;
+    request[COUNTED] = true;
+
+    const context = new RateLimitContext(request, execution, this.options.identify);
+    const decisions = this.limiter.decide(route.map((policy) => attempt(policy, context)));
+    return decisions instanceof Promise
+      ? decisions.then((decided) => this.#answer(route, decided, context))
+      : this.#answer(route, decisions, context);
+  }
+
+  #answer(route: Route, decisions: readonly Decision[], context: RateLimitContext): boolean {
+    const response = context.execution.getArgByIndex<unknown>(1);
+    const adapter = this.host.httpAdapter;
+    const set: SetField = (name, value) => adapter.setHeader(response, name, value);
+    this.#announce(route, decisions, set);
+    if (passes(decisions)) return true;
+
+    const { problem, retryAfter } = refuse(decisions);
+    if (retryAfter !== undefined) set('Retry-After', String(retryAfter));
+    // RFC 6585 §4: a 429 must not be stored, whatever the route says of its own responses.
+    set('Cache-Control', 'no-store');
+    const body = this.options.problem?.(problem, context, decisions);
+    if (body === undefined) set('Content-Type', 'application/problem+json');
+    throw new RateLimitException(body ?? problem, problem.status, decisions);
+  }
+
+  /** Only decisions with numbers are announced: of the others nothing is known. */
+  #announce(route: Route, decisions: readonly Decision[], set: SetField): void {
+    const { dialect } = this.options;
+    if (dialect === undefined) return;
+    const counted: CountedDecision[] = [];
+    const descriptions: string[] = [];
+    for (let index = 0; index < decisions.length; index += 1) {
+      const decision = decisions[index]!;
+      if (decision.outcome === 'unavailable') continue;
+      counted.push(decision);
+      descriptions.push(route[index]!.description);
+    }
+    if (counted.length > 0) dialect.write(counted, descriptions, set);
+  }
+}
+
+function attempt({ policy, key, cost }: Route[number], context: RateLimitContext): PolicyAttempt {
+  return {
+    policy,
+    subject: textOf(key(context)),
+    cost: typeof cost === 'number' ? cost : requestCost(cost(context)),
+  };
+}
+
+/** A CORS preflight asks for permission on behalf of a request that will be counted itself. */
+function isPreflight({ method, headers }: RateLimitRequest): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+}
