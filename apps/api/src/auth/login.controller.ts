@@ -1,0 +1,23 @@
+import { BadRequestException, Body, Controller, HttpCode, Post, UnauthorizedException } from '@nestjs/common';
+import { RateLimit } from 'nestjs-valkey-rate-limit';
+import { Passwords } from './passwords.js';
+
+@Controller('login')
+export class LoginController {
+  constructor(private readonly passwords: Passwords) {}
+
+  @Post()
+  @HttpCode(200)
+  @RateLimit('login')
+  async login(@Body() body: unknown): Promise<{ user: string }> {
+    const { username, password } = readCredentials(body);
+    if (await this.passwords.match(username, password)) return { user: username };
+    throw new UnauthorizedException('The user name or the password is wrong.');
+  }
+}
+
+function readCredentials(body: unknown): { username: string; password: string } {
+  const { username, password } = (body ?? {}) as Record<string, unknown>;
+  if (typeof username === 'string' && typeof password === 'string') return { username, password };
+  throw new BadRequestException('Send {"username": "…", "password": "…"}.');
+}
