@@ -1,6 +1,12 @@
 export type { AlgorithmName, AlgorithmOptions } from './algorithms/index.js';
+export type { ConcurrencyOptions } from './algorithms/concurrency/concurrency.js';
 export type { FixedWindowOptions } from './algorithms/fixed-window/fixed-window.js';
+export type { LeakyBucketOptions } from './algorithms/leaky-bucket/leaky-bucket.js';
+export type { QuotaOptions } from './algorithms/quota/quota.js';
+export type { SlidingCounterOptions } from './algorithms/sliding-counter/sliding-counter.js';
+export type { SlidingLogOptions } from './algorithms/sliding-log/sliding-log.js';
 export type { TokenBucketOptions } from './algorithms/token-bucket/token-bucket.js';
+export type { Clock } from './decision/clock.js';
 export { RateLimitConfigError } from './decision/config-error.js';
 export type {
   AllowedDecision,
@@ -14,10 +20,16 @@ export type { Duration } from './decision/duration.js';
 export type { DialectName } from './http/dialects/index.js';
 export type { Problem } from './http/problem.js';
 export type { Cost, Key } from './limiter/policy.js';
-export { type ConsumeOptions, RateLimiter } from './limiter/rate-limiter.js';
+export {
+  type ConsumeOptions,
+  type LeaseOptions,
+  RateLimiter,
+  type RefundOptions,
+} from './limiter/rate-limiter.js';
 // A star, because only what is exported by one can be merged into from outside.
 export type * from './limiter/register.js';
 export { type Identify, RateLimitContext, type RateLimitRequest } from './nest/context.js';
+export { createRateLimiter } from './nest/create-limiter.js';
 export { RateLimit, SkipRateLimit } from './nest/decorators.js';
 export { key, type IpOptions, type KeyResolver } from './nest/key.js';
 export {
@@ -32,3 +44,4 @@ export { RateLimitException } from './nest/rate-limit.exception.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export { StoreUnavailableError } from './storage/store.js';
+export type { ValkeyClient } from './storage/valkey/connect.js';

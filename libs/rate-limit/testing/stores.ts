@@ -53,8 +53,9 @@ export function openMemory(): Promise<LawStore> {
 export async function openValkey(): Promise<LawStore> {
   const url = process.env['TEST_VALKEY_URL'];
   if (url === undefined) throw new Error('TEST_VALKEY_URL is not set: run the tests with "npm test".');
-  const [connection, client] = [connect(url), new Redis(url)];
-  const store = new ValkeyStore(connection, { deadlineMs: 5_000, clock: () => opened.now });
+  const deadlineMs = 5_000;
+  const client = new Redis(url);
+  const store = new ValkeyStore(connect(url, deadlineMs), { deadlineMs, clock: () => opened.now });
   const opened: LawStore = {
     name: store.name,
     place: store.place,
@@ -67,7 +68,7 @@ export async function openValkey(): Promise<LawStore> {
     },
     now: START,
     key: nextKey,
-    raw: async (key) => [await client.get(key), await client.pexpiretime(key)],
+    raw: async (key) => [await client.dumpBuffer(key), await client.pexpiretime(key)],
     ttl: (key) => client.pttl(key),
     bytes: async (key) => (await client.memory('USAGE', key)) ?? 0,
     persist: async (key) => void (await client.persist(key)),

@@ -1,15 +1,27 @@
-import type { Verdict } from '../decision/decision.js';
+import type { AllowedVerdict, DeniedVerdict } from '../decision/decision.js';
 import type { OptionReader } from '../decision/option-reader.js';
 
-/** What a step says of one attempt. */
+/** What is asked of a key. */
+export interface Ask {
+  /** Above 0 takes, 0 looks, and below 0 gives back what was taken at `at`. */
+  readonly cost: number;
+  /** When what is given back was taken, in milliseconds since 1970 by the store's clock. */
+  readonly at?: number;
+  /** Under which id places are held, where an algorithm has places. */
+  readonly lease?: string;
+  /** Prolongs the lease instead of taking places; allowed while it is held. */
+  readonly renew?: boolean;
+}
+
+/** What a step says of what was asked. */
 export interface Step<State> {
   readonly allowed: boolean;
-  /** What was found before anything was taken: integers from 0, from which {@link Algorithm.verdict} is read. */
+  /** What was found before anything was taken: integers from 0, from which the verdict is read. */
   readonly reading: readonly number[];
   /**
-   * What to keep from now on, if it is to change: when something is taken, and, the one time that a denial writes,
-   * when the state could not have come from these numbers and this clock (the clock stepped back, or the policy
-   * became smaller) and would make the promised wait untrue (docs/adr/0002-a-denial-writes-only-to-mend.md).
+   * What to keep from now on, if it is to change: when something is taken or given back, and, the one time that a
+   * denial writes, when the state could not have come from these numbers and this clock (the clock stepped back, or the
+   * policy became smaller) and would make the promised wait untrue (docs/adr/0002-a-denial-writes-only-to-mend.md).
    */
   readonly state: State | undefined;
   /** For how long the state can matter, from now; 0 when there is none. */
@@ -19,7 +31,9 @@ export interface Step<State> {
 /** What the policy promises, for header fields and descriptions. */
 export interface Quota {
   readonly limit: number;
-  readonly windowMs: number;
+  /** `undefined` where the time has no fixed length, or there is none. */
+  readonly windowMs: number | undefined;
+  readonly unit: 'requests' | 'concurrent-requests';
 }
 
 /**
@@ -31,26 +45,26 @@ export interface Quota {
  * matter when a store forgets.
  */
 export interface Algorithm<Options, Params = unknown, State = unknown> {
+  /** Two or three letters for the script and for keys. Never to be changed or given to another way to keep state. */
+  readonly id: string;
   /** Reads and checks the options of a policy and works out the integers that the step needs. Runs at boot only. */
   compile(options: OptionReader): Params;
   quota(params: Params): Quota;
   /** The parameters as the Lua twin reads them from ARGV, in its order. */
   args(params: Params): readonly number[];
+  /** Further parameters, behind those, that are not the same for every call. */
+  callArgs?(params: Params, ask: Ask, now: number): readonly (number | string)[];
   /** How many integers a reading has. */
   readonly readings: number;
-  /**
-   * @param state what was kept, or `undefined`
-   * @param now milliseconds since 1970
-   * @param cost above 0 takes, 0 looks and is always allowed
-   */
-  step(state: State | undefined, now: number, cost: number, params: Params): Step<State>;
+  /** @param now milliseconds since 1970 */
+  step(state: State | undefined, now: number, ask: Ask, params: Params): Step<State>;
   /**
    * What the client is told.
    *
    * @param taken what was taken: the cost, or 0 for a look or where another policy of the request denied
    */
-  allowed(reading: readonly number[], taken: number, params: Params): Verdict & { outcome: 'allowed' };
-  denied(reading: readonly number[], cost: number, params: Params): Verdict & { outcome: 'denied' };
+  allowed(reading: readonly number[], taken: number, params: Params): AllowedVerdict;
+  denied(reading: readonly number[], cost: number, params: Params): DeniedVerdict;
   readonly lua: string;
   /** Only for the types: what a policy with this algorithm may say. */
   readonly options?: Options;

@@ -1,14 +1,24 @@
 import { RateLimitConfigError, show } from '../decision/config-error.js';
-import type { Verdict } from '../decision/decision.js';
+import type { AllowedVerdict, DeniedVerdict } from '../decision/decision.js';
 import type { OptionReader } from '../decision/option-reader.js';
-import type { Algorithm, Quota, Step } from './algorithm.js';
+import type { Algorithm, Ask, Quota, Step } from './algorithm.js';
+import { concurrency } from './concurrency/concurrency.js';
 import { fixedWindow } from './fixed-window/fixed-window.js';
+import { leakyBucket } from './leaky-bucket/leaky-bucket.js';
+import { quota } from './quota/quota.js';
+import { slidingCounter } from './sliding-counter/sliding-counter.js';
+import { slidingLog } from './sliding-log/sliding-log.js';
 import { tokenBucket } from './token-bucket/token-bucket.js';
 
 /** Every algorithm by name. A new one is a folder and a line here. */
 export const algorithms = {
   'fixed-window': fixedWindow,
+  'sliding-log': slidingLog,
+  'sliding-counter': slidingCounter,
   'token-bucket': tokenBucket,
+  'leaky-bucket': leakyBucket,
+  quota,
+  concurrency,
 } as const;
 
 export type AlgorithmName = keyof typeof algorithms;
@@ -24,13 +34,14 @@ export type AlgorithmOptions = {
 export interface Rule {
   readonly algorithm: AlgorithmName;
   readonly quota: Quota;
-  /** The algorithm's number in the script, and its parameters as it reads them. */
-  readonly number: string;
-  readonly args: readonly string[];
+  /** The algorithm's id, which is also how its keys end: another algorithm's state is never taken for its own. */
+  readonly id: string;
+  /** What the algorithm in the script reads from ARGV. */
+  args(ask: Ask, now: () => number): readonly string[];
   readonly readings: number;
-  step(state: unknown, now: number, cost: number): Step<unknown>;
-  allowed(reading: readonly number[], taken: number): Verdict;
-  denied(reading: readonly number[], cost: number): Verdict;
+  step(state: unknown, now: number, ask: Ask): Step<unknown>;
+  allowed(reading: readonly number[], taken: number): AllowedVerdict;
+  denied(reading: readonly number[], cost: number): DeniedVerdict;
 }
 
 /**
@@ -50,13 +61,18 @@ export function compileRule(options: OptionReader): Rule {
   }
   const algorithm: Algorithm<unknown> = algorithms[name as AlgorithmName];
   const params = algorithm.compile(options);
+  const fixed = algorithm.args(params).map(String);
+  const { callArgs } = algorithm;
   return {
     algorithm: name as AlgorithmName,
     quota: algorithm.quota(params),
-    number: String(names.indexOf(name) + 1),
-    args: algorithm.args(params).map(String),
+    id: algorithm.id,
+    args:
+      callArgs === undefined
+        ? () => fixed
+        : (ask, now) => [...fixed, ...callArgs(params, ask, now()).map(String)],
     readings: algorithm.readings,
-    step: (state, now, cost) => algorithm.step(state, now, cost, params),
+    step: (state, now, ask) => algorithm.step(state, now, ask, params),
     allowed: (reading, taken) => algorithm.allowed(reading, taken, params),
     denied: (reading, cost) => algorithm.denied(reading, cost, params),
   };

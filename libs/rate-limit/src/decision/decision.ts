@@ -39,9 +39,18 @@ interface OfPolicy {
 
 interface ByStore {
   readonly store: StoreName;
+  /** When it was decided, in milliseconds since 1970 by the store's clock. A refund needs it. */
+  readonly at: number;
 }
 
-export type AllowedDecision = OfPolicy & ByStore & AllowedVerdict;
+interface Taken {
+  /** What was taken: the cost, or 0 where another policy of the request denied. */
+  readonly cost: number;
+  /** Of a concurrency policy: under which id the places are held, to renew or release them. */
+  readonly lease?: string;
+}
+
+export type AllowedDecision = OfPolicy & ByStore & AllowedVerdict & Taken;
 export type DeniedDecision = OfPolicy & ByStore & DeniedVerdict;
 
 /** The store did not answer and the policy does not limit locally. There are no numbers, because nobody counted. */

@@ -5,9 +5,15 @@ import { refuse } from './problem.js';
 
 const TYPES = 'https://iana.org/assignments/http-problem-types';
 
-const counted = { limit: 10, store: 'valkey', remaining: 3, nextMs: 5_000, resetMs: 60_000 } as const;
+const counted = { limit: 10, store: 'valkey', at: 0, remaining: 3, nextMs: 5_000, resetMs: 60_000 } as const;
 
-const allowed = (policy: string): Decision => ({ ...counted, policy, outcome: 'allowed', delayMs: 0 });
+const allowed = (policy: string): Decision => ({
+  ...counted,
+  policy,
+  outcome: 'allowed',
+  delayMs: 0,
+  cost: 0,
+});
 
 const denied = (policy: string, retryAfterMs: number | undefined): Decision => ({
   ...counted,

@@ -67,8 +67,8 @@ describe('Retry-After', () => {
         fc.integer({ min: 1, max: 60 }),
         (algorithm, limit, window, first, later, second) => {
           const { rule } = compilePolicy('api', 'policy "api"', { algorithm, limit, window }, 'local');
-          const { state } = rule.step(undefined, NOW, Math.min(first, limit));
-          const { allowed, reading } = rule.step(state, NOW + later, second);
+          const { state } = rule.step(undefined, NOW, { cost: Math.min(first, limit) });
+          const { allowed, reading } = rule.step(state, NOW + later, { cost: second });
           if (allowed) return;
           const verdict = rule.denied(reading, second);
           if (verdict.outcome !== 'denied' || verdict.retryAfterMs === undefined) return;

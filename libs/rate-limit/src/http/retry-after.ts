@@ -6,9 +6,9 @@ export function wholeSeconds(milliseconds: number): number {
   return Math.ceil(milliseconds / 1_000);
 }
 
-/** A window in whole seconds, for parameters that carry nothing finer; `undefined` where it is none. */
-export function windowSeconds(windowMs: number): number | undefined {
-  return windowMs % 1_000 === 0 ? windowMs / 1_000 : undefined;
+/** A window in whole seconds, for parameters that carry nothing finer; `undefined` where it has no such length. */
+export function windowSeconds(windowMs: number | undefined): number | undefined {
+  return windowMs !== undefined && windowMs % 1_000 === 0 ? windowMs / 1_000 : undefined;
 }
 
 /** `Retry-After`: at least 1, because clients take 0 for "at once". */

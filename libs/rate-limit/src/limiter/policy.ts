@@ -1,5 +1,5 @@
 import { type AlgorithmOptions, type Rule, compileRule } from '../algorithms/index.js';
-import { RateLimitConfigError } from '../decision/config-error.js';
+import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
 
@@ -39,7 +39,8 @@ export function checkPolicyName(name: string, where = `policy ${JSON.stringify(n
   throw new RateLimitConfigError(
     'INVALID_NAME',
     where,
-    'a policy name is 1 to 64 small letters, digits, ".", "_" and "-", and begins with a letter, as it is sent in header fields.',
+    `a policy name is 1 to 64 small letters, digits, ".", "_" and "-", and begins with a letter, as it is sent in ` +
+      `header fields: not ${show(name)}.`,
   );
 }
 

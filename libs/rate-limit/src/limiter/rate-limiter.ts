@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
+import type { Ask } from '../algorithms/algorithm.js';
+import type { Rule } from '../algorithms/index.js';
 import { type Clock, systemClock } from '../decision/clock.js';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
-import type { Decision, StoreName, Verdict } from '../decision/decision.js';
+import type { Decision, StoreName } from '../decision/decision.js';
 import { MemoryStore } from '../storage/memory/memory-store.js';
-import type { Attempt, Store } from '../storage/store.js';
+import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../storage/store.js';
 import { type LimiterLog, Outage } from './outage.js';
 import type { Policy } from './policy.js';
 import type { PolicyName } from './register.js';
@@ -31,6 +34,19 @@ export interface ConsumeOptions {
   key: string;
   /** How much of the limit it takes: a whole number from 0. Left out: 1. */
   cost?: number;
+}
+
+/** What is given back. Most of it stands in the decision: `{ key, ...decision }`. */
+export interface RefundOptions extends ConsumeOptions {
+  /** When it was taken. Left out: now. */
+  at?: number;
+  /** Which store took it. Left out: the one that is configured. */
+  store?: StoreName;
+}
+
+/** A held place of a concurrency policy. Most of it stands in the decision: `{ key, ...decision }`. */
+export interface LeaseOptions extends Omit<RefundOptions, 'at'> {
+  lease: string;
 }
 
 /**
@@ -76,12 +92,51 @@ export class RateLimiter {
   }
 
   /**
+   * Gives back what was taken, as far as it has not come back by itself: never more than that.
+   *
+   * @throws {StoreUnavailableError} when Valkey did not answer
+   *
+   * @example
+   * await limiter.refund('login', { key, ...decision });
+   */
+  async refund(policy: PolicyName, { key, cost = 1, at, store }: RefundOptions): Promise<void> {
+    const given = checkedCost(policy, cost);
+    if (given === 0) return;
+    await this.#ask(policy, key, { cost: -given, ...(at !== undefined && { at }) }, store);
+  }
+
+  /**
+   * Prolongs the lease of places that are held. Answers whether they still were: if not, somebody else may have them.
+   *
+   * @throws {StoreUnavailableError} when Valkey did not answer
+   */
+  async renew(policy: PolicyName, { key, cost = 1, lease, store }: LeaseOptions): Promise<boolean> {
+    const ask = { cost: checkedCost(policy, cost), lease: checkedLease(policy, lease), renew: true };
+    const { verdicts } = await this.#ask(policy, key, ask, store);
+    return verdicts[0]!.outcome === 'allowed';
+  }
+
+  /**
+   * Gives places back. Doing it twice, or when the lease has ended, is harmless.
+   *
+   * @throws {StoreUnavailableError} when Valkey did not answer; the places come back when the lease ends
+   */
+  async release(policy: PolicyName, { key, cost = 1, lease, store }: LeaseOptions): Promise<void> {
+    await this.#ask(
+      policy,
+      key,
+      { cost: -checkedCost(policy, cost), lease: checkedLease(policy, lease) },
+      store,
+    );
+  }
+
+  /**
    * Forgets what a key has used.
    *
    * @throws {StoreUnavailableError} when Valkey did not answer
    */
   async reset(policy: PolicyName, { key }: Pick<ConsumeOptions, 'key'>): Promise<void> {
-    const stored = storeKey(this.options.prefix, checkedKey(policy, key), this.#policy(policy).name);
+    const stored = this.#key(this.#policy(policy), checkedKey(policy, key));
     this.#local.reset(stored);
     await this.#store.reset(stored);
   }
@@ -96,15 +151,12 @@ export class RateLimiter {
     try {
       await this.#store.open();
     } catch (error) {
-      this.#outage.failed(error as Error, 0);
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      this.#outage.failed(error, 0);
     }
   }
 
-  /**
-   * Lets go of the store.
-   *
-   * @internal
-   */
+  /** Lets go of the store. The module does it when the application shuts down. */
   async close(): Promise<void> {
     await this.#store.close();
   }
@@ -116,25 +168,25 @@ export class RateLimiter {
    */
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
     const stored = attempts.map((attempt) => this.#stored(attempt));
-    const verdicts = this.#store.consume(stored);
-    if (!(verdicts instanceof Promise)) return toDecisions(attempts, verdicts, this.#store.name);
-    return this.#afterStore(attempts, stored, verdicts);
+    const answer = this.#store.consume(stored);
+    if (!(answer instanceof Promise)) return toDecisions(attempts, stored, answer, this.#store.name);
+    return this.#afterStore(attempts, stored, answer);
   }
 
   async #afterStore(
     attempts: readonly PolicyAttempt[],
     stored: readonly Attempt[],
-    pending: Promise<readonly Verdict[]>,
+    pending: Promise<Answer>,
   ): Promise<readonly Decision[]> {
-    let verdicts: readonly Verdict[];
+    let answer: Answer;
     try {
-      verdicts = await pending;
+      answer = await pending;
     } catch (error) {
       this.#outage.failed(error as Error, attempts.length);
       return this.#withoutStore(attempts, stored, error as Error);
     }
     this.#outage.answered();
-    return toDecisions(attempts, verdicts, this.#store.name);
+    return toDecisions(attempts, stored, answer, this.#store.name);
   }
 
   /** Local policies are decided here, all or nothing like everything else: nothing is taken where one is closed. */
@@ -145,10 +197,11 @@ export class RateLimiter {
   ): readonly Decision[] {
     const closed = attempts.some(({ policy }) => policy.onStoreFailure === 'closed');
     const isLocal = (_: unknown, index: number) => attempts[index]!.policy.onStoreFailure === 'local';
-    const asked = stored
-      .filter(isLocal)
-      .map(({ rule, key, cost }) => ({ rule, key, cost: closed ? 0 : cost }));
-    const locals = toDecisions(attempts.filter(isLocal), this.#local.consume(asked), 'local').values();
+    const asked = stored.filter(isLocal);
+    const answer = this.#local.consume(
+      closed ? asked.map(({ rule, key }) => ({ rule, key, cost: 0 })) : asked,
+    );
+    const locals = toDecisions(attempts.filter(isLocal), asked, answer, 'local').values();
     return attempts.map(({ policy: { name, onStoreFailure, rule } }): Decision => {
       if (onStoreFailure === 'local') return locals.next().value!;
       return { outcome: 'unavailable', policy: name, limit: rule.quota.limit, onStoreFailure, cause };
@@ -156,7 +209,20 @@ export class RateLimiter {
   }
 
   #stored({ policy, subject, cost }: PolicyAttempt): Attempt {
-    return { rule: policy.rule, key: storeKey(this.options.prefix, subject, policy.name), cost };
+    const { rule } = policy;
+    const key = this.#key(policy, subject);
+    return holdsPlaces(rule) ? { rule, key, cost, lease: newLease() } : { rule, key, cost };
+  }
+
+  /** What is no question about a limit, of the store that is meant. */
+  async #ask(policy: PolicyName, key: string, ask: Ask, store: StoreName | undefined): Promise<Answer> {
+    const found = this.#policy(policy);
+    const attempt = { ...ask, rule: found.rule, key: this.#key(found, checkedKey(policy, key)) };
+    return (store === 'local' ? this.#local : this.#store).consume([attempt]);
+  }
+
+  #key({ name, rule }: Policy<never>, subject: string | undefined): string {
+    return storeKey(this.options.prefix, subject, name, rule.id);
   }
 
   #policy(name: string): Policy<never> {
@@ -175,17 +241,42 @@ export function unknownPolicy(where: string, name: unknown, known: Iterable<stri
 
 function toDecisions(
   attempts: readonly PolicyAttempt[],
-  verdicts: readonly Verdict[],
+  stored: readonly Attempt[],
+  { at, verdicts }: Answer,
   store: StoreName,
 ): readonly Decision[] {
+  const passed = verdicts.every(({ outcome }) => outcome === 'allowed');
   return verdicts.map((verdict, index): Decision => {
     const { name, rule } = attempts[index]!.policy;
     const { remaining, nextMs, resetMs } = verdict;
-    const counted = { policy: name, limit: rule.quota.limit, store, remaining, nextMs, resetMs };
-    return verdict.outcome === 'allowed'
-      ? { outcome: 'allowed', ...counted, delayMs: verdict.delayMs }
-      : { outcome: 'denied', ...counted, retryAfterMs: verdict.retryAfterMs };
+    const counted = { policy: name, limit: rule.quota.limit, store, at, remaining, nextMs, resetMs };
+    if (verdict.outcome === 'denied') {
+      return { outcome: 'denied', ...counted, retryAfterMs: verdict.retryAfterMs };
+    }
+    const { cost, lease } = stored[index]!;
+    const taken = passed ? cost : 0;
+    const { delayMs } = verdict;
+    if (lease === undefined || taken === 0) return { outcome: 'allowed', ...counted, delayMs, cost: taken };
+    return { outcome: 'allowed', ...counted, delayMs, cost: taken, lease };
   });
+}
+
+function holdsPlaces(rule: Rule): boolean {
+  return rule.quota.unit === 'concurrent-requests';
+}
+
+/** 72 random bits: long enough never to meet another, short enough for a store that keeps one for each place. */
+function newLease(): string {
+  return randomBytes(9).toString('base64url');
+}
+
+function checkedLease(policy: string, lease: unknown): string {
+  if (typeof lease === 'string' && lease !== '') return lease;
+  throw new RateLimitConfigError(
+    'INVALID_LEASE',
+    `policy "${policy}"`,
+    `lease must be the id that the decision carries, not ${show(lease)}.`,
+  );
 }
 
 function checkedKey(policy: string, key: unknown): string {

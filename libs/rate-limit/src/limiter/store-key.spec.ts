@@ -140,7 +140,7 @@ describe('an unknown subject', () => {
   test('is one bucket for all', () => {
     expect(encodeSubject(undefined)).toBe('?');
     expect(encodeSubject('')).toBe('?');
-    expect(storeKey('rl:', undefined, 'login')).toBe('rl:{?}:login');
+    expect(storeKey('rl:', undefined, 'login', 'fw')).toBe('rl:{?}:login:fw');
   });
 
   test('shares it with no subject that is known', () => {
@@ -154,14 +154,14 @@ describe('an unknown subject', () => {
 });
 
 describe('a key', () => {
-  test('is the prefix, the subject in braces and the policy', () => {
-    expect(storeKey('rl:', '203.0.113.7', 'login')).toBe('rl:{203.0.113.7}:login');
+  test('is the prefix, the subject in braces, the policy and the algorithm', () => {
+    expect(storeKey('rl:', '203.0.113.7', 'login', 'fw')).toBe('rl:{203.0.113.7}:login:fw');
   });
 
   test('has exactly one hash tag, which is the subject', () => {
     fc.assert(
       fc.property(text, policy, (subject, name) => {
-        const key = storeKey('rl:', subject, name);
+        const key = storeKey('rl:', subject, name, 'fw');
         expect(key.match(/[{}]/g)).toEqual(['{', '}']);
         expect(key).toMatch(/^rl:\{[^{}]+\}:/);
       }),
@@ -173,8 +173,8 @@ describe('a key', () => {
     fc.assert(
       fc.property(text, policy, policy, (subject, one, other) => {
         const slot = slotOf(encodeSubject(subject));
-        expect(slotOf(storeKey('rl:', subject, one))).toBe(slot);
-        expect(slotOf(storeKey('shop:rl:', subject, other))).toBe(slot);
+        expect(slotOf(storeKey('rl:', subject, one, 'fw'))).toBe(slot);
+        expect(slotOf(storeKey('shop:rl:', subject, other, 'fw'))).toBe(slot);
       }),
       { numRuns: 1_000 },
     );
@@ -183,7 +183,7 @@ describe('a key', () => {
   test('is never the same for two subjects or two policies', () => {
     fc.assert(
       fc.property(neighbours, policy, policy, ([one, other], first, second) => {
-        expect(storeKey('rl:', one, first) === storeKey('rl:', other, second)).toBe(
+        expect(storeKey('rl:', one, first, 'fw') === storeKey('rl:', other, second, 'fw')).toBe(
           one === other && first === second,
         );
       }),
@@ -205,14 +205,14 @@ describe('a key', () => {
     ['?', ''],
     ['😀', '\ud83d\ufffd'],
   ])('of %j is not that of %j', (one, other) => {
-    expect(storeKey('rl:', one, 'login')).not.toBe(storeKey('rl:', other, 'login'));
+    expect(storeKey('rl:', one, 'login', 'fw')).not.toBe(storeKey('rl:', other, 'login', 'fw'));
   });
 
   test('is as short for 10 kB of text as for any, and differs for another 10 kB', () => {
     const long = 'é{}: \n'.repeat(1_700);
-    const key = storeKey('rl:', long, 'login');
-    expect(key.length).toBeLessThanOrEqual('rl:{}:login'.length + LONGEST);
-    expect(storeKey('rl:', `${long}x`, 'login')).not.toBe(key);
-    expect(storeKey('rl:', `x${long}`, 'login')).not.toBe(key);
+    const key = storeKey('rl:', long, 'login', 'fw');
+    expect(key.length).toBeLessThanOrEqual('rl:{}:login:fw'.length + LONGEST);
+    expect(storeKey('rl:', `${long}x`, 'login', 'fw')).not.toBe(key);
+    expect(storeKey('rl:', `x${long}`, 'login', 'fw')).not.toBe(key);
   });
 });

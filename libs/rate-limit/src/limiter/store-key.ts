@@ -29,11 +29,17 @@ function percentEncode(text: string): string {
 
 /**
  * The key under which a policy's state for a subject is kept. The subject is the Cluster hash tag, so all policies of
- * one subject share a slot and can be decided together.
+ * one subject share a slot and can be decided together. The algorithm's id is part of it, so that a policy that changes
+ * its algorithm starts anew instead of reading what another has written.
  *
  * @example
- * storeKey('rl:', '203.0.113.7', 'login') // 'rl:{203.0.113.7}:login'
+ * storeKey('rl:', '203.0.113.7', 'login', 'sl') // 'rl:{203.0.113.7}:login:sl'
  */
-export function storeKey(prefix: string, subject: string | undefined, policy: string): string {
-  return `${prefix}{${encodeSubject(subject)}}:${policy}`;
+export function storeKey(
+  prefix: string,
+  subject: string | undefined,
+  policy: string,
+  algorithm: string,
+): string {
+  return `${prefix}{${encodeSubject(subject)}}:${policy}:${algorithm}`;
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../decision/clock.js';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
@@ -18,14 +19,26 @@ export interface CompiledOptions {
   readonly deadlineMs: number;
   readonly prefix: string;
   readonly dialect: HeaderDialect | undefined;
+  readonly clock: Clock | undefined;
   readonly problem: RateLimitModuleOptions['problem'];
 }
+
+/** Under which the compiled options are provided. */
+export const COMPILED_OPTIONS = Symbol('nestjs-valkey-rate-limit:compiled-options');
 
 const WHERE = 'RateLimitModule';
 const PREFIX = /^[A-Za-z0-9._:-]{1,32}$/;
 
 /** @throws {RateLimitConfigError} for the first option that cannot work */
 export function compileOptions(written: unknown): CompiledOptions {
+  if (written === undefined) {
+    throw new RateLimitConfigError(
+      'NO_OPTIONS',
+      WHERE,
+      'it was imported without options. Import RateLimitModule.forRoot(…) once, in the root module: RateLimiter and the ' +
+        'guard are there for every module.',
+    );
+  }
   const options = new OptionReader(WHERE, written);
   const onStoreFailure = options.oneOf('onStoreFailure', FAILURE_MODES, 'local');
   const policies = readPolicies(options.value('policies') ?? {}, onStoreFailure);
@@ -43,6 +56,7 @@ export function compileOptions(written: unknown): CompiledOptions {
     deadlineMs: options.duration('deadline', { min: 1, max: 10_000 }, 50),
     prefix: readPrefix(options),
     dialect: headers === 'none' ? undefined : dialects[headers],
+    clock: options.optionalFunction('clock', 'a function that gives milliseconds since 1970'),
     problem: options.optionalFunction('problem', 'a function that makes the body'),
   };
   options.done();
@@ -50,7 +64,7 @@ export function compileOptions(written: unknown): CompiledOptions {
 }
 
 function readPolicies(written: unknown, onStoreFailure: FailureMode): Map<string, Policy<RateLimitContext>> {
-  if (typeof written !== 'object' || written === null || Array.isArray(written)) {
+  if (!isPlainObject(written)) {
     throw new RateLimitConfigError(
       'INVALID_POLICIES',
       WHERE,
@@ -74,9 +88,22 @@ function readEveryRoute(written: unknown, policies: ReadonlyMap<string, unknown>
     );
   }
   const names = written as string[];
-  const unknown = names.find((name) => !policies.has(name));
-  if (unknown !== undefined) throw unknownPolicy(`${WHERE} everyRoute`, unknown, policies.keys());
-  return names;
+  const wrong = names.findIndex((name, index) => !policies.has(name) || names.indexOf(name) !== index);
+  if (wrong === -1) return names;
+  const name = names[wrong];
+  if (!policies.has(name as string)) throw unknownPolicy(`${WHERE} everyRoute`, name, policies.keys());
+  throw new RateLimitConfigError(
+    'REPEATED_POLICY',
+    WHERE,
+    `everyRoute names ${show(name)} twice. Once is enough.`,
+  );
+}
+
+/** Not a Map, a class or a list, whose entries would not be seen. */
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function readIdentify(written: unknown): Identify {

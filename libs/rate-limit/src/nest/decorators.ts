@@ -1,3 +1,4 @@
+import { RateLimitConfigError } from '../decision/config-error.js';
 import type { PolicyName } from '../limiter/register.js';
 import type { InlinePolicy, RateLimitUse } from './options.js';
 
@@ -66,13 +67,32 @@ function usesOf(args: readonly unknown[]): Use[] {
   return policies.map((policy) => (isUse ? { policy, use: last } : { policy }));
 }
 
-/** Decorators stack, and a class extends what its parent says. */
+/**
+ * Decorators stack, and a class extends what its parent says.
+ *
+ * @throws {RateLimitConfigError} at once on what can be no handler, as nobody would look for the metadata there
+ */
 function extend<Value>(
   name: symbol,
   change: (present: Value | undefined) => Value,
 ): ClassDecorator & MethodDecorator {
-  return (target: object, _property?: string | symbol, descriptor?: PropertyDescriptor) => {
-    const holder = (descriptor?.value as object | undefined) ?? target;
+  return (target: object, property?: string | symbol, descriptor?: PropertyDescriptor) => {
+    const holder = property === undefined ? target : handlerOf(target, property, descriptor);
     Reflect.defineMetadata(name, change(Reflect.getMetadata(name, holder) as Value | undefined), holder);
   };
+}
+
+function handlerOf(
+  target: object,
+  property: string | symbol,
+  descriptor: PropertyDescriptor | undefined,
+): object {
+  const method: unknown = descriptor?.value;
+  if (typeof target !== 'function' && typeof method === 'function') return method;
+  const owner = typeof target === 'function' ? target : target.constructor;
+  throw new RateLimitConfigError(
+    'NOT_A_ROUTE',
+    `${owner.name}.${String(property)}`,
+    '@RateLimit and @SkipRateLimit work on classes and their methods, not on static methods, accessors or properties.',
+  );
 }

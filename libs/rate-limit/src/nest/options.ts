@@ -1,8 +1,10 @@
+import type { Clock } from '../decision/clock.js';
 import type { Decision, FailureMode } from '../decision/decision.js';
 import type { Duration } from '../decision/duration.js';
 import type { DialectName } from '../http/dialects/index.js';
 import type { Problem } from '../http/problem.js';
 import type { Cost, PolicyOptions } from '../limiter/policy.js';
+import type { ValkeyClient } from '../storage/valkey/connect.js';
 import type { Identify, RateLimitContext } from './context.js';
 
 /** A policy as it is written in the module's options. */
@@ -34,7 +36,7 @@ export interface RateLimitModuleOptions<Name extends string = string> {
    * `redis://`, `rediss://`), or an iovalkey client that the application has, which is used as it is and never
    * closed. Left out: each process counts in its own memory.
    */
-  valkey?: string | object;
+  valkey?: string | ValkeyClient;
   policies?: Record<Name, RateLimitPolicy>;
   /** Policies that apply to every HTTP route. */
   everyRoute?: NoInfer<Name>[];
@@ -47,8 +49,17 @@ export interface RateLimitModuleOptions<Name extends string = string> {
   prefix?: string;
   /** The dialect of the header fields. Left out: `'draft-11'`. */
   headers?: DialectName | 'none';
+  /**
+   * What time it is, in whole milliseconds since 1970. Left out: Valkey's own clock, which all instances share, or this
+   * process's for the memory store. For tests and simulations.
+   */
+  clock?: Clock;
   /** Makes another body of a refusal. Status and header fields stay. */
-  problem?: (problem: Problem, context: RateLimitContext, decisions: readonly Decision[]) => object | string;
+  problem?: (
+    problem: Problem,
+    context: RateLimitContext,
+    decisions: readonly Decision[],
+  ) => Readonly<Record<string, unknown>>;
 }
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */

@@ -7,7 +7,7 @@ import type { Decision } from '../decision/decision.js';
  */
 export class RateLimitException extends HttpException {
   constructor(
-    body: object | string,
+    body: object,
     status: number,
     /** What was decided, policy by policy. */
     readonly decisions: readonly Decision[],

@@ -1,20 +1,14 @@
-import type { CanActivate, ExecutionContext } from '@nestjs/common';
-import type { HttpAdapterHost } from '@nestjs/core';
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { type Decision, passes } from '../decision/decision.js';
-import type { CountedDecision, HeaderDialect, SetField } from '../http/header-dialect.js';
+import type { Announcement, CountedDecision, SetField } from '../http/header-dialect.js';
 import { refuse } from '../http/problem.js';
-import type { PolicyAttempt, RateLimiter } from '../limiter/rate-limiter.js';
-import { type Identify, RateLimitContext, type RateLimitRequest, textOf } from './context.js';
-import type { RateLimitModuleOptions } from './options.js';
+import { type PolicyAttempt, RateLimiter } from '../limiter/rate-limiter.js';
+import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
+import { RateLimitContext, type RateLimitRequest, textOf } from './context.js';
 import { RateLimitException } from './rate-limit.exception.js';
 import { requestCost } from './request-cost.js';
-import type { Route, RouteTable } from './route-table.js';
-
-export interface RateLimitGuardOptions {
-  readonly identify: Identify;
-  readonly dialect: HeaderDialect | undefined;
-  readonly problem: RateLimitModuleOptions['problem'];
-}
+import { type Route, RouteTable } from './route-table.js';
 
 /** Marks a request that was counted, so that a guard that is bound twice counts it once. */
 const COUNTED = Symbol('nestjs-valkey-rate-limit:counted');
@@ -25,13 +19,14 @@ type Marked = RateLimitRequest & { [COUNTED]?: true };
  * Decides every HTTP request whose handler has a policy. The module registers it globally; to take it out of a test,
  * `overrideProvider(RateLimitGuard).useValue({ canActivate: () => true })`.
  */
+@Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(
-    private readonly routes: RouteTable,
-    private readonly limiter: RateLimiter,
+    @Inject(RouteTable) private readonly routes: RouteTable,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
     /** The host and not its adapter, which a testing module sets only after the guard is made. */
-    private readonly host: HttpAdapterHost,
-    private readonly options: RateLimitGuardOptions,
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
   ) {}
 
   canActivate(execution: ExecutionContext): boolean | Promise<boolean> {
@@ -70,14 +65,14 @@ export class RateLimitGuard implements CanActivate {
     const { dialect } = this.options;
     if (dialect === undefined) return;
     const counted: CountedDecision[] = [];
-    const descriptions: string[] = [];
+    const announced: Announcement[] = [];
     for (let index = 0; index < decisions.length; index += 1) {
       const decision = decisions[index]!;
       if (decision.outcome === 'unavailable') continue;
       counted.push(decision);
-      descriptions.push(route[index]!.description);
+      announced.push(route[index]!.announcement!);
     }
-    if (counted.length > 0) dialect.write(counted, descriptions, set);
+    if (counted.length > 0) dialect.write(counted, announced, set);
   }
 }
 

@@ -2,29 +2,18 @@ import {
   ConfigurableModuleBuilder,
   type DynamicModule,
   Inject,
-  Logger,
   Module,
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import {
-  APP_GUARD,
-  DiscoveryModule,
-  DiscoveryService,
-  HttpAdapterHost,
-  ModulesContainer,
-} from '@nestjs/core';
+import { APP_GUARD, DiscoveryModule, DiscoveryService, ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError } from '../decision/config-error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
-import { MemoryStore } from '../storage/memory/memory-store.js';
-import type { Store } from '../storage/store.js';
-import { compileOptions, type CompiledOptions } from './compile-options.js';
+import { COMPILED_OPTIONS, compileOptions, type CompiledOptions } from './compile-options.js';
+import { createLimiter } from './create-limiter.js';
 import type { RateLimitModuleOptions } from './options.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RouteTable } from './route-table.js';
-
-const COMPILED = Symbol('nestjs-valkey-rate-limit:compiled-options');
-const STORE = Symbol('nestjs-valkey-rate-limit:store');
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
   new ConfigurableModuleBuilder<RateLimitModuleOptions>()
@@ -47,28 +36,24 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
 @Module({
   imports: [DiscoveryModule],
   providers: [
-    { provide: COMPILED, inject: [MODULE_OPTIONS_TOKEN], useFactory: compileOptions },
-    { provide: STORE, inject: [COMPILED], useFactory: createStore },
-    { provide: RateLimiter, inject: [STORE, COMPILED], useFactory: createLimiter },
+    // Optional, so that an import without options is explained by us and not by the injector.
+    {
+      provide: COMPILED_OPTIONS,
+      inject: [{ token: MODULE_OPTIONS_TOKEN, optional: true }],
+      useFactory: compileOptions,
+    },
+    { provide: RateLimiter, inject: [COMPILED_OPTIONS], useFactory: createLimiter },
     {
       provide: RouteTable,
-      inject: [DiscoveryService, COMPILED],
+      inject: [DiscoveryService, COMPILED_OPTIONS],
       useFactory: (discovery: DiscoveryService, compiled: CompiledOptions) =>
         new RouteTable(discovery, compiled),
     },
-    {
-      provide: RateLimitGuard,
-      inject: [RouteTable, RateLimiter, HttpAdapterHost, COMPILED],
-      useFactory: (
-        routes: RouteTable,
-        limiter: RateLimiter,
-        host: HttpAdapterHost,
-        compiled: CompiledOptions,
-      ) => new RateLimitGuard(routes, limiter, host, compiled),
-    },
+    RateLimitGuard,
     { provide: APP_GUARD, useExisting: RateLimitGuard },
   ],
-  exports: [RateLimiter, RateLimitGuard],
+  // All that the guard needs as well, because Nest makes another one wherever it is bound by hand.
+  exports: [RateLimiter, RateLimitGuard, RouteTable, COMPILED_OPTIONS],
 })
 export class RateLimitModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
   constructor(
@@ -110,15 +95,4 @@ export class RateLimitModule extends ConfigurableModuleClass implements OnModule
         'RateLimiter and the guard are there for every module.',
     );
   }
-}
-
-/** The client is loaded only by those who use it. */
-async function createStore({ valkey, deadlineMs }: CompiledOptions): Promise<Store> {
-  if (valkey === undefined) return new MemoryStore();
-  const { connect, ValkeyStore } = await import('../storage/valkey/index.js');
-  return new ValkeyStore(connect(valkey), { deadlineMs });
-}
-
-function createLimiter(store: Store, { policies, prefix }: CompiledOptions): RateLimiter {
-  return new RateLimiter({ store, policies, prefix, log: new Logger('RateLimit') });
 }

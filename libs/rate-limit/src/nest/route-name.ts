@@ -9,6 +9,11 @@ export interface Place {
   readonly handler?: { readonly name: string; readonly method: object };
 }
 
+/** Where decorators leave what they say of a place. */
+export function targetOf({ controller, handler }: Place): object {
+  return handler?.method ?? controller;
+}
+
 /** How messages call a place: `ProductsController.list`. */
 export function describePlace({ controller, handler }: Place): string {
   return handler === undefined ? controller.name : `${controller.name}.${handler.name}`;

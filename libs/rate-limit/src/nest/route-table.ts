@@ -4,21 +4,22 @@ import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
-import type { HeaderDialect } from '../http/header-dialect.js';
-import { type Cost, type Policy, compilePolicy, readCost } from '../limiter/policy.js';
+import { announce, type Announcement, type HeaderDialect } from '../http/header-dialect.js';
+import { type Cost, type Policy, readCost } from '../limiter/policy.js';
 import { unknownPolicy } from '../limiter/rate-limiter.js';
 import type { RateLimitContext } from './context.js';
 import { readSkipped, readUses, type Use } from './decorators.js';
+import { InlinePolicies } from './inline-policies.js';
 import { key, type KeyResolver } from './key.js';
-import { describePlace, type Place, routeDigest, routeName } from './route-name.js';
+import { describePlace, type Place, targetOf } from './route-name.js';
 
 /** A policy on a route, with all that can be known of it before a request comes. */
 export interface RoutePolicy {
   readonly policy: Policy<RateLimitContext>;
   readonly key: KeyResolver;
   readonly cost: Cost<RateLimitContext>;
-  /** What the header dialect says of the policy. */
-  readonly description: string;
+  /** What header fields say of the policy; `undefined` where none are sent. */
+  readonly announcement: Announcement | undefined;
 }
 
 /** What applies to one handler. */
@@ -31,11 +32,6 @@ export interface RouteTableOptions {
   readonly dialect: HeaderDialect | undefined;
 }
 
-interface InlinePlace {
-  readonly place: Place;
-  readonly policy: object;
-}
-
 const defaultKey = key.ip();
 
 /**
@@ -45,13 +41,14 @@ const defaultKey = key.ip();
 export class RouteTable {
   readonly #routes = new Map<object, Map<object, Route>>();
   readonly #scanner = new MetadataScanner();
-  readonly #inline = new Map<object, Map<Type, Policy<RateLimitContext>>>();
-  readonly #inlineNames = new Set<string>();
+  #inline: InlinePolicies;
 
   constructor(
     private readonly discovery: DiscoveryService,
     private readonly options: RouteTableOptions,
-  ) {}
+  ) {
+    this.#inline = new InlinePolicies([], options.policies, options.onStoreFailure);
+  }
 
   find(controller: object, handler: object): Route | undefined {
     return this.#routes.get(controller)?.get(handler);
@@ -63,133 +60,87 @@ export class RouteTable {
    * @throws {RateLimitConfigError} for the first that cannot work, with the handler's name
    */
   build(): void {
-    const controllers = classesOf(this.discovery.getControllers());
-    this.#refuseElsewhere(classesOf(this.discovery.getProviders()));
-    const places = controllers.flatMap((controller) => this.#placesOf(controller));
-    this.#compileInline(controllers.map((controller): Place => ({ controller })).concat(places));
-    for (const place of places) this.#addRoute(place);
-  }
-
-  /** Only controllers' routes pass the guard as HTTP: a decorator elsewhere would limit nothing. */
-  #refuseElsewhere(providers: readonly Type[]): void {
-    for (const controller of providers) {
-      const places: Place[] = [{ controller }, ...this.#handlersOf(controller)];
-      const decorated = places.find((place) => readUses(targetOf(place)).length > 0);
-      if (decorated === undefined) continue;
-      throw new RateLimitConfigError(
-        'NOT_A_ROUTE',
-        describePlace(decorated),
-        '@RateLimit works on the HTTP handlers of controllers. Inject RateLimiter and call consume() here instead.',
-      );
+    for (const provider of classesOf(this.discovery.getProviders())) {
+      for (const place of [{ controller: provider }, ...this.#methodsOf(provider)]) {
+        refuseDecorated(place, 'Inject RateLimiter and call consume() here instead.');
+      }
     }
+    const classes = classesOf(this.discovery.getControllers()).map((controller): Place => ({ controller }));
+    const handlers = classes.flatMap(({ controller }) => this.#handlersOf(controller));
+    const { policies, onStoreFailure } = this.options;
+    this.#inline = new InlinePolicies([...classes, ...handlers], policies, onStoreFailure);
+    for (const place of [...classes, ...handlers]) this.#check(place);
+    for (const place of handlers) this.#addRoute(place);
   }
 
-  #placesOf(controller: Type): Place[] {
-    const [routes, others] = [[] as Place[], [] as Place[]];
-    for (const place of this.#handlersOf(controller)) {
-      (Reflect.hasMetadata(PATH_METADATA, place.handler!.method) ? routes : others).push(place);
-    }
-    const decorated = others.find((place) => readUses(place.handler!.method).length > 0);
-    if (decorated === undefined) return routes;
-    throw new RateLimitConfigError(
-      'NOT_A_ROUTE',
-      describePlace(decorated),
-      '@RateLimit is on a method that is no HTTP handler and would limit nothing. Put it on the handler.',
-    );
-  }
-
+  /** Only handlers of HTTP routes pass the guard: a decorator on another method would limit nothing. */
   #handlersOf(controller: Type): Place[] {
+    const [handlers, others]: [Place[], Place[]] = [[], []];
+    for (const place of this.#methodsOf(controller)) {
+      (Reflect.hasMetadata(PATH_METADATA, targetOf(place)) ? handlers : others).push(place);
+    }
+    for (const place of others) refuseDecorated(place, 'Put it on the handler.');
+    return handlers;
+  }
+
+  #methodsOf(controller: Type): Place[] {
     const prototype = controller.prototype as Record<string, object>;
     return this.#scanner
       .getAllMethodNames(prototype)
       .map((name) => ({ controller, handler: { name, method: prototype[name]! } }));
   }
 
-  /** Names what was written at classes and handlers, unlike each other and unlike every configured policy. */
-  #compileInline(places: readonly Place[]): void {
-    const inline = places.flatMap((place) => {
-      const policies = readUses(targetOf(place)).map(({ policy }) => policy);
-      return policies
-        .filter((policy) => typeof policy === 'object' && policy !== null)
-        .map((policy) => ({ place, policy }));
-    });
-    const named = inline.filter(({ policy }) => writtenName(policy) !== undefined);
-    for (const each of named) this.#addInline(each, this.#requireFree(each));
-    const unnamed = inline.filter(({ policy }) => writtenName(policy) === undefined);
-    const times = new Map<string, number>();
-    for (const { place } of unnamed) times.set(routeName(place), (times.get(routeName(place)) ?? 0) + 1);
-    for (const each of unnamed) {
-      const name = routeName(each.place);
-      const alone = times.get(name) === 1 && !this.#isTaken(name);
-      this.#addInline(each, alone ? name : this.#distinctName(each.place));
+  /** What a class or handler says has to be right, whether there is a route that it applies to or not. */
+  #check(place: Place): void {
+    const uses = readUses(targetOf(place));
+    for (const use of uses) this.#routePolicy(place, use);
+    const names = uses.map(({ policy }) => policy);
+    const repeated = names.find((name, index) => names.indexOf(name) !== index);
+    if (repeated !== undefined) {
+      throw new RateLimitConfigError(
+        'REPEATED_POLICY',
+        describePlace(place),
+        `@RateLimit names ${show(repeated)} twice. A policy applies once to a request; use cost to take more.`,
+      );
     }
-  }
-
-  #distinctName(place: Place): string {
-    const base = `${routeName(place)}-${routeDigest(place)}`;
-    // Several on one handler are told apart by their order there.
-    for (let count = 1; ; count += 1) {
-      const name = count === 1 ? base : `${base}-${count}`;
-      if (!this.#isTaken(name)) return name;
-    }
-  }
-
-  #requireFree({ place, policy }: InlinePlace): string {
-    const name = writtenName(policy)!;
-    if (typeof name === 'string' && !this.#isTaken(name)) return name;
-    throw new RateLimitConfigError(
-      'DUPLICATE_NAME',
-      describePlace(place),
-      `there is another policy ${show(name)}. Give this one a name of its own, or configure the policy in the ` +
-        'module and name it at both places.',
-    );
-  }
-
-  #isTaken(name: string): boolean {
-    return this.options.policies.has(name) || this.#inlineNames.has(name);
-  }
-
-  #addInline({ place, policy }: InlinePlace, name: string): void {
-    const { name: _, ...written } = policy as { name?: unknown };
-    const compiled = compilePolicy<RateLimitContext>(
-      name,
-      `@RateLimit at ${describePlace(place)}`,
-      written,
-      this.options.onStoreFailure,
-    );
-    this.#inlineNames.add(name);
-    const byController = this.#inline.get(policy) ?? new Map<Type, Policy<RateLimitContext>>();
-    this.#inline.set(policy, byController.set(place.controller, compiled));
+    const skipped = readSkipped(targetOf(place));
+    if (skipped === 'all') return;
+    const { policies } = this.options;
+    const wrong = skipped.findIndex((name) => !policies.has(name as string) && !this.#inline.has(name));
+    if (wrong === -1) return;
+    throw unknownPolicy(`@SkipRateLimit at ${describePlace(place)}`, skipped[wrong], policies.keys());
   }
 
   #addRoute(place: Place): void {
-    const { controller, handler } = place;
-    const uses: Use[] = [
-      ...this.options.everyRoute.map((policy) => ({ policy })),
-      ...readUses(controller),
-      ...readUses(handler!.method),
-    ];
-    const skips = [readSkipped(controller), readSkipped(handler!.method)];
-    for (const names of skips) if (names !== 'all') this.#requireKnown(place, names);
+    const owner: Place = { controller: place.controller };
+    const [ofClass, ofHandler] = [targetOf(owner), targetOf(place)];
+    // What is said later, and closer to the handler, says how a policy is used there.
     const merged = new Map<string, RoutePolicy>();
-    for (const use of uses) {
-      const policy = this.#routePolicy(place, use);
-      merged.set(policy.policy.name, policy);
+    for (const [from, uses] of [
+      [owner, this.options.everyRoute.map((policy): Use => ({ policy }))],
+      [owner, readUses(ofClass)],
+      [place, readUses(ofHandler)],
+    ] as const) {
+      for (const use of uses) {
+        const routePolicy = this.#routePolicy(from, use);
+        merged.set(routePolicy.policy.name, routePolicy);
+      }
     }
-    this.#refuseRepeated(place);
-    const route = [...merged.values()].filter(({ policy }) => {
-      return !skips.some((names) => names === 'all' || names.includes(policy.name));
+    const skips = [readSkipped(ofClass), readSkipped(ofHandler)];
+    const route = [...merged.values()].filter(({ policy: { name } }) => {
+      return !skips.some((names) => names === 'all' || names.includes(name));
     });
     if (route.length === 0) return;
-    const byHandler = this.#routes.get(controller) ?? new Map<object, Route>();
-    this.#routes.set(controller, byHandler.set(handler!.method, route));
+    const byHandler = this.#routes.get(place.controller) ?? new Map<object, Route>();
+    this.#routes.set(place.controller, byHandler.set(ofHandler, route));
   }
 
   #routePolicy(place: Place, { policy: named, use }: Use): RoutePolicy {
     const policy =
       typeof named === 'object' && named !== null
-        ? this.#inline.get(named)!.get(place.controller)!
+        ? this.#inline.find(place, named)!
         : this.#configured(place, named);
+    const { dialect } = this.options;
     let cost = policy.cost;
     if (use !== undefined) {
       const options = new OptionReader(`@RateLimit at ${describePlace(place)}`, use);
@@ -200,7 +151,7 @@ export class RouteTable {
       policy,
       key: policy.key ?? defaultKey,
       cost,
-      description: this.options.dialect?.describe({ name: policy.name, quota: policy.rule.quota }) ?? '',
+      announcement: dialect && announce(dialect, { name: policy.name, quota: policy.rule.quota }),
     };
   }
 
@@ -214,23 +165,6 @@ export class RouteTable {
       '@RateLimit() names no policy and would limit nothing. Name one, or write one there.',
     );
   }
-
-  #requireKnown(place: Place, names: readonly unknown[]): void {
-    const unknown = names.find((name) => !this.#isTaken(name as string));
-    if (unknown === undefined) return;
-    throw unknownPolicy(`@SkipRateLimit at ${describePlace(place)}`, unknown, this.options.policies.keys());
-  }
-
-  #refuseRepeated(place: Place): void {
-    const names = readUses(place.handler!.method).map(({ policy }) => policy);
-    const repeated = names.find((name, index) => names.indexOf(name) !== index);
-    if (repeated === undefined) return;
-    throw new RateLimitConfigError(
-      'REPEATED_POLICY',
-      describePlace(place),
-      `@RateLimit names ${show(repeated)} twice. A policy applies once to a request; use cost to take more.`,
-    );
-  }
 }
 
 function classesOf(wrappers: ReturnType<DiscoveryService['getControllers']>): Type[] {
@@ -241,10 +175,12 @@ function classesOf(wrappers: ReturnType<DiscoveryService['getControllers']>): Ty
   return [...new Set(classes as Type[])].filter((metatype) => typeof metatype.prototype === 'object');
 }
 
-function targetOf({ controller, handler }: Place): object {
-  return handler?.method ?? controller;
-}
-
-function writtenName(policy: object): unknown {
-  return (policy as { name?: unknown }).name;
+function refuseDecorated(place: Place, mend: string): void {
+  const target = targetOf(place);
+  if (readUses(target).length === 0 && readSkipped(target).length === 0) return;
+  throw new RateLimitConfigError(
+    'NOT_A_ROUTE',
+    describePlace(place),
+    `@RateLimit and @SkipRateLimit work on controllers and their HTTP handlers, and have no effect here. ${mend}`,
+  );
 }

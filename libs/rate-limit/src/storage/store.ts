@@ -1,13 +1,20 @@
+import type { Ask } from '../algorithms/algorithm.js';
 import type { Rule } from '../algorithms/index.js';
 import type { Verdict } from '../decision/decision.js';
 
-/** One rule applied to one key at one cost. */
-export interface Attempt {
+/** One rule asked about one key. */
+export interface Attempt extends Ask {
   readonly rule: Rule;
   /** The whole key under which the state is kept. Two attempts of one call never share it. */
   readonly key: string;
-  /** A whole number from 0. */
-  readonly cost: number;
+}
+
+/** What a store decided. */
+export interface Answer {
+  /** When, in milliseconds since 1970 by the store's clock. */
+  readonly at: number;
+  /** In the order of the attempts. */
+  readonly verdicts: readonly Verdict[];
 }
 
 /**
@@ -28,11 +35,12 @@ export interface Store {
 
   /**
    * Decides attempts all or nothing: when one is denied, nothing is taken by any, and the verdicts of the others are
-   * those of a look. Verdicts come in the order of the attempts. A store in this process answers at once.
+   * those of a look. A cost below 0 gives back what was taken at `at`, and is always allowed. A store in this process
+   * answers at once.
    *
    * @throws {StoreUnavailableError} (rejects) when the store did not answer within its deadline
    */
-  consume(attempts: readonly Attempt[]): readonly Verdict[] | Promise<readonly Verdict[]>;
+  consume(attempts: readonly Attempt[]): Answer | Promise<Answer>;
 
   /**
    * Forgets a key: its owner has the full limit again.

@@ -12,6 +12,6 @@ export function toVerdicts(attempts: readonly Attempt[], found: readonly Found[]
   const passed = found.every(({ allowed }) => allowed);
   return attempts.map(({ rule, cost }, index) => {
     const { allowed, reading } = found[index]!;
-    return allowed ? rule.allowed(reading, passed ? cost : 0) : rule.denied(reading, cost);
+    return allowed ? rule.allowed(reading, passed ? Math.max(0, cost) : 0) : rule.denied(reading, cost);
   });
 }

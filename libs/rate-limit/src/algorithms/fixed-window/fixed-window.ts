@@ -1,7 +1,8 @@
 import type { Duration } from '../../decision/duration.js';
-import { defineAlgorithm, type Step } from '../algorithm.js';
+import { defineAlgorithm } from '../algorithm.js';
 import { MAX_LIMIT, MAX_WINDOW_MS } from '../limits.js';
-import lua from './fixed-window.lua.js';
+import { retryAfter, step, usage, type WindowState } from '../window/window.js';
+import lua from '../window/window.lua.js';
 
 /**
  * At most `limit` in each window, where windows follow the clock: with `'1m'` they begin at every full minute.
@@ -23,59 +24,28 @@ interface FixedWindowParams {
   readonly window: number;
 }
 
-interface FixedWindowState {
-  /** When the window that was counted in ends, in milliseconds since 1970. */
-  readonly end: number;
-  readonly count: number;
-}
-
-export const fixedWindow = defineAlgorithm<FixedWindowOptions, FixedWindowParams, FixedWindowState>({
+export const fixedWindow = defineAlgorithm<FixedWindowOptions, FixedWindowParams, WindowState>({
+  id: 'fw',
   compile: (options) => ({
     limit: options.integer('limit', { min: 0, max: MAX_LIMIT }),
     window: options.duration('window', { min: 1, max: MAX_WINDOW_MS }),
   }),
-  quota: ({ limit, window }) => ({ limit, windowMs: window }),
+  quota: ({ limit, window }) => ({ limit, windowMs: window, unit: 'requests' }),
   args: ({ limit, window }) => [limit, window],
   readings: 2,
-  step,
-  allowed: ([count, left], taken, params) => ({
+  step: (state, now, ask, { limit, window }) => {
+    const start = now - (now % window);
+    return step(state, now, ask, limit, { start, end: start + window });
+  },
+  allowed: ([count, left], taken, { limit }) => ({
     outcome: 'allowed',
     delayMs: 0,
-    ...usage(count! + taken, left!, params),
+    ...usage(count! + taken, left!, limit),
   }),
-  denied: ([count, left], cost, params) => ({
+  denied: ([count, left], cost, { limit }) => ({
     outcome: 'denied',
-    retryAfterMs: cost > params.limit ? undefined : left!,
-    ...usage(count!, left!, params),
+    retryAfterMs: retryAfter(cost, left!, limit),
+    ...usage(count!, left!, limit),
   }),
   lua,
 });
-
-function step(
-  state: FixedWindowState | undefined,
-  now: number,
-  cost: number,
-  { limit, window }: FixedWindowParams,
-): Step<FixedWindowState> {
-  const left = window - (now % window);
-  const end = now + left;
-  const running = state !== undefined && state.end > now;
-  const count = running ? state.count : 0;
-  const allowed = cost === 0 || cost <= limit - count;
-  // A window that ends at another time than the clock says was counted before the clock stepped back, or with another
-  // window: its count goes into the window of now, or the end that is promised would not come true.
-  const misplaced = running && state.end !== end;
-  const writes = allowed ? cost > 0 : misplaced;
-  const total = allowed ? count + cost : count;
-  return {
-    allowed,
-    reading: [count, left],
-    state: writes ? { end, count: total } : undefined,
-    ttlMs: total > 0 ? left : 0,
-  };
-}
-
-function usage(count: number, left: number, { limit }: FixedWindowParams) {
-  const wait = count > 0 ? left : 0;
-  return { remaining: Math.max(0, limit - count), nextMs: wait, resetMs: wait };
-}

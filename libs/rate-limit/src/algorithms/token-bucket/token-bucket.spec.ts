@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { describeLaws, toRule } from '../../../testing/law.js';
+import { toRule } from '../../../testing/asking.js';
+import { describeLaws } from '../../../testing/law.js';
 import { MemoryStore } from '../../storage/memory/memory-store.js';
 
 const START = 1_000_000_000_000;
@@ -10,7 +11,7 @@ describe('token-bucket', () => {
     let now = START;
     const store = new MemoryStore(() => now);
     const rule = toRule({ algorithm: 'token-bucket', limit: 5, window: '10s' });
-    const take = (cost: number) => store.consume([{ rule, key: 'client', cost }])[0];
+    const take = (cost: number) => store.consume([{ rule, key: 'client', cost }]).verdicts[0];
     expect(take(5)).toEqual({ outcome: 'allowed', remaining: 0, delayMs: 0, nextMs: 2_000, resetMs: 10_000 });
     now += 500;
     expect(take(1)).toEqual({
@@ -28,10 +29,10 @@ describe('token-bucket', () => {
 
   test('burst is the capacity, limit and window are the rate', () => {
     const rule = toRule({ algorithm: 'token-bucket', limit: 600, window: '1m', burst: 50 });
-    const { reading, state } = rule.step(undefined, START, 50);
+    const { reading, state } = rule.step(undefined, START, { cost: 50 });
     expect(rule.allowed(reading, 50)).toMatchObject({ remaining: 0, nextMs: 100, resetMs: 5_000 });
-    expect(rule.step(state, START + 99, 1).allowed).toBe(false);
-    expect(rule.step(state, START + 100, 1).allowed).toBe(true);
+    expect(rule.step(state, START + 99, { cost: 1 }).allowed).toBe(false);
+    expect(rule.step(state, START + 100, { cost: 1 }).allowed).toBe(true);
   });
 
   test.each([
@@ -41,11 +42,11 @@ describe('token-bucket', () => {
     [9_999_991, '1d'],
   ] as const)('%d per %s drifts by nothing in 300,000 requests', (limit, window) => {
     const rule = toRule({ algorithm: 'token-bucket', limit, window, burst: 10 });
-    let state = rule.step(undefined, START, 10).state;
+    let state = rule.step(undefined, START, { cost: 10 }).state;
     let [now, taken] = [START, 0];
     // Always as early as it is allowed: the rate that gets through is the rate that was configured.
     while (taken < 300_000) {
-      const step = rule.step(state, now, 1);
+      const step = rule.step(state, now, { cost: 1 });
       if (step.allowed) {
         state = step.state;
         taken += 1;
@@ -53,7 +54,7 @@ describe('token-bucket', () => {
         now += (rule.denied(step.reading, 1) as { retryAfterMs: number }).retryAfterMs;
       }
     }
-    const { windowMs } = rule.quota;
+    const windowMs = rule.quota.windowMs!;
     expect(now - START).toBe(Number((BigInt(taken) * BigInt(windowMs) + BigInt(limit) - 1n) / BigInt(limit)));
   });
 

@@ -4,7 +4,12 @@ import * as fc from 'fast-check';
 import { type Parameters, parseItem, parseList, serializeList } from 'structured-headers';
 import { RateLimitConfigError } from '../../decision/config-error.js';
 import { compilePolicy } from '../../limiter/policy.js';
-import type { AnnouncedPolicy, CountedDecision, HeaderDialect } from '../header-dialect.js';
+import {
+  announce,
+  type AnnouncedPolicy,
+  type CountedDecision,
+  type HeaderDialect,
+} from '../header-dialect.js';
 import { dialects } from './index.js';
 
 /** RFC 9651 §3.3.1: an Integer has at most 15 digits. */
@@ -27,12 +32,12 @@ interface Numbers {
 
 function caseOf(name: string, outcome: CountedDecision['outcome'], numbers: Numbers = {}): Case {
   const { limit = 10, windowMs = 60_000, remaining = 4, nextMs = 0, resetMs = 0 } = numbers;
-  const counted = { policy: name, limit, store: 'memory', remaining, nextMs, resetMs } as const;
+  const counted = { policy: name, limit, store: 'memory', at: 0, remaining, nextMs, resetMs } as const;
   return {
-    policy: { name, quota: { limit, windowMs } },
+    policy: { name, quota: { limit, windowMs, unit: 'requests' } },
     decision:
       outcome === 'allowed'
-        ? { ...counted, outcome, delayMs: 0 }
+        ? { ...counted, outcome, delayMs: 0, cost: 1 }
         : { ...counted, outcome, retryAfterMs: nextMs > 0 ? nextMs : undefined },
   };
 }
@@ -45,7 +50,7 @@ function fields(dialect: HeaderDialect, cases: readonly Case[]): Record<string, 
   const written = new Map<string, string>();
   dialect.write(
     cases.map(({ decision }) => decision),
-    cases.map(({ policy }) => dialect.describe(policy)),
+    cases.map(({ policy }) => announce(dialect, policy)),
     (name, value) => {
       expect([...written.keys()].map((other) => other.toLowerCase())).not.toContain(name.toLowerCase());
       validateHeaderName(name);
@@ -83,10 +88,10 @@ const seconds = (milliseconds: number) => Number((BigInt(milliseconds) + 999n) /
 /** What draft-11 says of a policy. */
 const policyParameters = ({ policy: { quota } }: Case): Parameters =>
   new Map(
-    quota.windowMs % 1_000 === 0
+    quota.windowMs! % 1_000 === 0
       ? [
           ['q', quota.limit],
-          ['w', quota.windowMs / 1_000],
+          ['w', quota.windowMs! / 1_000],
         ]
       : [['q', quota.limit]],
   );
@@ -207,8 +212,10 @@ describe('draft-11', () => {
   function fieldsOf(options: object): Record<string, string> | undefined {
     try {
       const { rule } = compilePolicy('api', 'policy "api"', options, 'local');
-      const verdict = rule.allowed(rule.step(undefined, NOW, 0).reading, 0);
-      return fields(dialect, [allowed('api', { ...rule.quota, ...verdict })]);
+      const verdict = rule.allowed(rule.step(undefined, NOW, { cost: 0 }).reading, 0);
+      return fields(dialect, [
+        allowed('api', { limit: rule.quota.limit, windowMs: rule.quota.windowMs!, ...verdict }),
+      ]);
     } catch (error) {
       expect(error).toBeInstanceOf(RateLimitConfigError);
       return undefined;
@@ -297,7 +304,7 @@ describe('draft-6', () => {
         expect(tightestOf(all)).toContainEqual(items.map(([value]) => value));
         for (const [, parameters] of items) expect(parameters.size).toBe(0);
         expect(parseList(written['RateLimit-Policy']!)).toEqual(
-          all.map(({ policy: { quota } }) => [quota.limit, new Map([['w', seconds(quota.windowMs)]])]),
+          all.map(({ policy: { quota } }) => [quota.limit, new Map([['w', seconds(quota.windowMs!)]])]),
         );
       }),
       { numRuns: 300 },

@@ -1,4 +1,4 @@
-import type { CountedDecision, HeaderDialect } from '../header-dialect.js';
+import type { Announcement, CountedDecision, HeaderDialect } from '../header-dialect.js';
 import { wholeSeconds, windowSeconds } from '../retry-after.js';
 
 /**
@@ -12,23 +12,28 @@ import { wholeSeconds, windowSeconds } from '../retry-after.js';
  * RateLimit: "burst";r=50;t=30
  */
 export const draft11: HeaderDialect = {
-  describe: ({ name, quota: { limit, windowMs } }) => {
+  describe: ({ name, quota: { limit, windowMs, unit } }) => {
     const window = windowSeconds(windowMs);
-    return `"${name}";q=${limit}${window === undefined ? '' : `;w=${window}`}`;
+    return `"${name}";q=${limit}${unit === 'requests' ? '' : `;qu="${unit}"`}${window === undefined ? '' : `;w=${window}`}`;
   },
 
-  write: (decisions, descriptions, set) => {
-    set('RateLimit-Policy', descriptions.length === 1 ? descriptions[0]! : descriptions.join(', '));
-    set('RateLimit', listed(decisions));
+  write: (decisions, announced, set) => {
+    set('RateLimit-Policy', announced.length === 1 ? announced[0]!.text : announced.map(textOf).join(', '));
+    const violated = decisions.some(({ outcome }) => outcome === 'denied');
+    let field = '';
+    for (let index = 0; index < decisions.length; index += 1) {
+      const decision = decisions[index]!;
+      if (violated && decision.outcome === 'allowed') continue;
+      field += (field === '' ? '' : ', ') + item(decision, announced[index]!);
+    }
+    set('RateLimit', field);
   },
 };
 
-function listed(decisions: readonly CountedDecision[]): string {
-  if (decisions.length === 1) return item(decisions[0]!);
-  const violated = decisions.filter(({ outcome }) => outcome === 'denied');
-  return (violated.length > 0 ? violated : decisions).map(item).join(', ');
+function item({ policy, remaining, nextMs }: CountedDecision, { timed }: Announcement): string {
+  return `"${policy}";r=${remaining}${timed && nextMs > 0 ? `;t=${wholeSeconds(nextMs)}` : ''}`;
 }
 
-function item({ policy, remaining, nextMs }: CountedDecision): string {
-  return `"${policy}";r=${remaining}${nextMs > 0 ? `;t=${wholeSeconds(nextMs)}` : ''}`;
+function textOf({ text }: Announcement): string {
+  return text;
 }

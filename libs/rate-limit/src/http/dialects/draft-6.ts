@@ -12,14 +12,16 @@ import { tightest } from './tightest.js';
  * RateLimit-Policy: 100;w=60
  */
 export const draft6: HeaderDialect = {
-  // Every policy has a window here, in whole seconds: a shorter one is announced as one second.
-  describe: ({ quota: { limit, windowMs } }) => `${limit};w=${wholeSeconds(windowMs)}`,
+  // A window is needed here, in whole seconds: a shorter one is announced as one second, and a policy without one is not.
+  describe: ({ quota: { limit, windowMs } }) =>
+    windowMs === undefined ? '' : `${limit};w=${wholeSeconds(windowMs)}`,
 
-  write: (decisions, descriptions, set) => {
+  write: (decisions, announced, set) => {
     const { limit, remaining, resetMs } = tightest(decisions);
     set('RateLimit-Limit', String(limit));
     set('RateLimit-Remaining', String(remaining));
     set('RateLimit-Reset', String(wholeSeconds(resetMs)));
-    set('RateLimit-Policy', descriptions.join(', '));
+    const texts = announced.map(({ text }) => text).filter((text) => text !== '');
+    if (texts.length > 0) set('RateLimit-Policy', texts.join(', '));
   },
 };

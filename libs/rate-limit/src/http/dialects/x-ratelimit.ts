@@ -13,7 +13,7 @@ import { tightest } from './tightest.js';
 export const xRateLimit: HeaderDialect = {
   describe: () => '',
 
-  write: (decisions, _descriptions, set) => {
+  write: (decisions, _announced, set) => {
     const { limit, remaining, resetMs } = tightest(decisions);
     set('X-RateLimit-Limit', String(limit));
     set('X-RateLimit-Remaining', String(remaining));

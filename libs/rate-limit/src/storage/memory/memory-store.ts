@@ -1,7 +1,6 @@
 import type { Step } from '../../algorithms/algorithm.js';
 import { type Clock, systemClock } from '../../decision/clock.js';
-import type { Verdict } from '../../decision/decision.js';
-import type { Attempt, Store } from '../store.js';
+import type { Answer, Attempt, Store } from '../store.js';
 import { toVerdicts } from '../verdicts.js';
 
 interface Entry {
@@ -34,16 +33,18 @@ export class MemoryStore implements Store {
     // Nothing to connect.
   }
 
-  consume(attempts: readonly Attempt[]): readonly Verdict[] {
+  consume(attempts: readonly Attempt[]): Answer {
     const now = this.clock();
     // An expired state is handed to the step as it is: a step answers alike with it and without it.
-    const steps = attempts.map(({ rule, key, cost }) => rule.step(this.#entries.get(key)?.state, now, cost));
+    const steps = attempts.map((attempt) =>
+      attempt.rule.step(this.#entries.get(attempt.key)?.state, now, attempt),
+    );
     const passed = steps.every(({ allowed }) => allowed);
     for (let index = 0; index < steps.length; index += 1) {
       const step = steps[index]!;
       if (passed || !step.allowed) this.#keep(attempts[index]!.key, step, now);
     }
-    return toVerdicts(attempts, steps);
+    return { at: now, verdicts: toVerdicts(attempts, steps) };
   }
 
   reset(key: string): void {
@@ -66,13 +67,15 @@ export class MemoryStore implements Store {
       if (!allowed && entry !== undefined) entry.expiresAt = Math.max(entry.expiresAt, now + ttlMs);
       return;
     }
-    if (entry !== undefined) {
+    if (ttlMs === 0) {
+      this.#entries.delete(key);
+    } else if (entry !== undefined) {
       entry.state = state;
       entry.expiresAt = now + ttlMs;
-      return;
+    } else {
+      this.#entries.set(key, { state, expiresAt: now + ttlMs });
+      if (this.#entries.size > SWEEP_ABOVE) this.#sweepSome(now);
     }
-    this.#entries.set(key, { state, expiresAt: now + ttlMs });
-    if (this.#entries.size > SWEEP_ABOVE) this.#sweepSome(now);
   }
 
   #sweepSome(now: number): void {

@@ -19,6 +19,7 @@ export interface Connection {
   close(): void;
 }
 
+const WHERE = 'RateLimitModule';
 const SCHEMES = ['valkey:', 'valkeys:', 'redis:', 'rediss:'];
 
 /** How long a boot may wait for the connection. */
@@ -37,14 +38,16 @@ export function isClient(value: unknown): value is ValkeyClient {
 /**
  * Opens a connection of our own to a URL, or takes the client that the application has.
  *
+ * @param deadlineMs the longest that anybody waits for an answer
+
  * @throws {RateLimitConfigError} for what is neither
  */
-export function connect(target: unknown): Connection {
-  if (typeof target === 'string') return open(target);
+export function connect(target: unknown, deadlineMs: number): Connection {
+  if (typeof target === 'string') return open(target, deadlineMs);
   if (!isClient(target)) {
     throw new RateLimitConfigError(
       'INVALID_VALKEY',
-      'RateLimitModule',
+      WHERE,
       `valkey must be a URL such as 'valkey://127.0.0.1:6379' or an iovalkey client, not ${show(target)}. ` +
         'Leave it out to count in memory.',
     );
@@ -52,7 +55,7 @@ export function connect(target: unknown): Connection {
   if ((target as { isCluster?: unknown }).isCluster === true) {
     throw new RateLimitConfigError(
       'CLUSTER',
-      'RateLimitModule',
+      WHERE,
       'valkey is a Cluster client, and only single servers are supported.',
     );
   }
@@ -65,9 +68,9 @@ export function connect(target: unknown): Connection {
   };
 }
 
-function open(text: string): Connection {
+function open(text: string, deadlineMs: number): Connection {
   const url = parseUrl(text);
-  const address = `${url.hostname}:${url.port || '6379'}`;
+  const database = Number(url.pathname.slice(1));
   let lastError: Error | undefined;
 
   // iovalkey's defaults wait 10 s for a dead server and without end for a frozen one. These settings fail at once,
@@ -75,7 +78,10 @@ function open(text: string): Connection {
   const client = new Redis(text, {
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: 150,
+    // A server that says nothing for that long is given up, and what it was sent with it. Not sooner than an answer may
+    // take.
+    socketTimeout: 3 * deadlineMs,
+    disconnectTimeout: 100,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -84,35 +90,59 @@ function open(text: string): Connection {
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     connectionName: 'nestjs-valkey-rate-limit',
   });
+  // The client goes on in database 0 when the server does not have the one of the URL. Nobody counts there.
+  const requireDatabase = async () => {
+    if (database === 0) return;
+    try {
+      await client.select(database);
+    } catch (error) {
+      if (!isNoDatabase(error)) throw error;
+      lastError = new RateLimitConfigError(
+        'NO_DATABASE',
+        WHERE,
+        `valkey names database ${database}, which the server does not have (${(error as Error).message}).`,
+      );
+      client.disconnect();
+      throw lastError;
+    }
+  };
   client.on('error', (error: Error) => (lastError = error));
-  client.on('ready', () => (lastError = undefined));
+  client.on('ready', () => {
+    lastError = undefined;
+    requireDatabase().catch(() => undefined); // kept as lastError, or the connection is gone already
+  });
 
   return {
     client,
-    address,
+    address: `${url.hostname}:${url.port || '6379'}`,
     lastError: () => lastError,
-    open: () => client.connect(),
+    open: async () => {
+      await client.connect();
+      await requireDatabase();
+    },
     close: () => client.disconnect(),
   };
 }
 
+function isNoDatabase(error: unknown): boolean {
+  return error instanceof Error && /DB index|SELECT is not allowed/i.test(error.message);
+}
+
+/** @throws {RateLimitConfigError} without the URL in it, as it may hold a password */
 function parseUrl(text: string): URL {
   const wanted = `a URL such as 'valkey://user:password@127.0.0.1:6379/0' (${SCHEMES.join(', ')})`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !SCHEMES.includes(url.protocol)) {
-    // Not shown: it may hold a password.
-    throw new RateLimitConfigError(
-      'INVALID_VALKEY',
-      'RateLimitModule',
-      `valkey must be ${wanted}, and it is not.`,
-    );
-  }
-  if (url.search !== '') {
-    throw new RateLimitConfigError(
-      'INVALID_VALKEY',
-      'RateLimitModule',
-      `valkey must be ${wanted} without "${url.search}": the client would ignore or misread settings in a URL.`,
-    );
-  }
-  return url;
+  const problem = urlProblem(text, url);
+  if (url !== undefined && problem === undefined) return url;
+  throw new RateLimitConfigError('INVALID_VALKEY', WHERE, `valkey must be ${wanted}: ${problem}.`);
+}
+
+function urlProblem(text: string, url: URL | undefined): string | undefined {
+  if (url === undefined) return 'it is no URL';
+  if (!SCHEMES.includes(url.protocol)) return `it begins with "${url.protocol}"`;
+  if (!text.startsWith(`${url.protocol}//`) || url.hostname === '') return 'it names no host after "//"';
+  if (!/^\/?\d{0,5}$/.test(url.pathname)) return 'what follows the host is not the number of a database';
+  if (url.search !== '' || url.hash !== '')
+    return 'settings in a URL would be ignored or misread, so "?" and "#" are refused';
+  return undefined;
 }

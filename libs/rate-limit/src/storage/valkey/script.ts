@@ -14,14 +14,17 @@ export interface Script {
  * Redis 6 would not know it. The algorithms stand inline in an if-chain, because functions and dispatch tables would be built anew
  * at each call.
  *
- * What an algorithm finds: `value` (the key's state, or false), `now`, `cost`, and `a`, the index in ARGV of its first
- * parameter, which it moves behind its last. What it leaves: `allowed`; its reading in `reply`, with `n` moved to the
- * last integer; `ttl`, how long the state can matter from now; and, if something is to be written, `keep`.
+ * What an algorithm finds: `key`, `now`, `margin` (to be added to every expiry), `cost`, `at` (where cost is below 0:
+ * when it was taken), and `a`, the index in ARGV of its first parameter, which it moves behind its last. What it leaves:
+ * `allowed`; its reading in `reply`, with `n` moved to the last integer; `ttl`, how long the state can matter from now;
+ * and, if something is to be written, either `keep`, the new value of a string, or `commit`, a function that writes.
  */
 export function assembleScript(): Script {
-  const branches = Object.values(algorithms).map(
-    ({ lua }, index) => `if algorithm == '${index + 1}' then\n${lua}`,
-  );
+  const idsByLua = new Map<string, string[]>();
+  for (const { lua, id } of Object.values(algorithms)) idsByLua.set(lua, [...(idsByLua.get(lua) ?? []), id]);
+  const branches = [...idsByLua].map(([lua, ids]) => {
+    return `if ${ids.map((id) => `algorithm == '${id}'`).join(' or ')} then\n${lua}`;
+  });
   const source = FRAME.replace('--ALGORITHMS--', () => `${branches.join('\nelse')}\nend`);
   return { source, sha: createHash('sha1').update(source).digest('hex') };
 }
@@ -29,8 +32,9 @@ export function assembleScript(): Script {
 const FRAME = `-- nestjs-valkey-rate-limit: decides attempts, all or nothing.
 -- KEYS[i]   where the state of attempt i is kept
 -- ARGV[1]   the time in ms, or '' for the server's own
--- ARGV[2..] for each attempt: the algorithm's number, the cost, the algorithm's parameters
--- reply     the algorithms' readings one after the other; the first integer of a denied attempt as -1 - integer
+-- ARGV[2..] for each attempt: the algorithm's id; the cost; if it is below 0, when it was taken, or '' for now; then the
+--           algorithm's parameters
+-- reply     the time in ms; then the algorithms' readings, the first integer of a denied attempt as -1 - integer
 local now = ARGV[1]
 local margin = 0
 if now == '' then
@@ -41,15 +45,19 @@ else
   margin = 3600000 -- keys expire by the server's clock, which is not the one that was handed in: let them outlive it
 end
 
-local reply, refused, keeps, ttls = {}, {}, {}, {}
-local a, n = 2, 0
+local reply, refused, keeps, commits, ttls = { now }, {}, {}, {}, {}
+local a, n = 2, 1
 local denied = false
 for i = 1, #KEYS do
-  local algorithm, cost = ARGV[a], ARGV[a + 1] + 0
+  local key, algorithm, cost = KEYS[i], ARGV[a], ARGV[a + 1] + 0
   a = a + 2
+  local at = now
+  if cost < 0 then
+    at = ARGV[a] == '' and now or ARGV[a] + 0
+    a = a + 1
+  end
   local first = n + 1
-  local value = redis.call('GET', KEYS[i])
-  local allowed, keep
+  local allowed, keep, commit
   local ttl = 0
   --ALGORITHMS--
   if not allowed then
@@ -58,18 +66,27 @@ for i = 1, #KEYS do
     reply[first] = -1 - reply[first]
   end
   keeps[i] = keep
+  commits[i] = commit
   ttls[i] = ttl
 end
 
 for i = 1, #KEYS do
   if not denied then
-    if keeps[i] then
-      redis.call('SET', KEYS[i], keeps[i], 'PX', ttls[i] + margin)
+    if commits[i] then
+      commits[i]()
+    elseif keeps[i] then
+      if ttls[i] > 0 then
+        redis.call('SET', KEYS[i], keeps[i], 'PX', ttls[i] + margin)
+      else
+        redis.call('DEL', KEYS[i])
+      end
     end
   elseif refused[i] then
     -- Nothing is taken, but a state that would make the promised wait untrue is mended. If it can't be (no memory, a
     -- replica), the denial stands.
-    if keeps[i] then
+    if commits[i] then
+      pcall(commits[i])
+    elseif keeps[i] then
       redis.pcall('SET', KEYS[i], keeps[i], 'PX', ttls[i] + margin)
     elseif ttls[i] > 0 and redis.call('PTTL', KEYS[i]) < ttls[i] then
       redis.pcall('PEXPIRE', KEYS[i], ttls[i] + margin)

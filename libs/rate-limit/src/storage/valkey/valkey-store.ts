@@ -1,6 +1,6 @@
-import type { Clock } from '../../decision/clock.js';
-import type { Verdict } from '../../decision/decision.js';
-import { type Attempt, type Store, StoreUnavailableError } from '../store.js';
+import { type Clock, systemClock } from '../../decision/clock.js';
+import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../store.js';
+import { RateLimitConfigError } from '../../decision/config-error.js';
 import type { Connection } from './connect.js';
 import { assembleScript } from './script.js';
 import { toVerdicts } from '../verdicts.js';
@@ -31,15 +31,16 @@ export class ValkeyStore implements Store {
     try {
       await this.connection.open();
     } catch (error) {
+      if (error instanceof RateLimitConfigError) throw error;
       throw this.#unavailable('no connection', error as Error);
     }
   }
 
-  async consume(attempts: readonly Attempt[]): Promise<readonly Verdict[]> {
-    const reply = await this.#withinDeadline((expired) =>
-      this.#run(attempts.length, this.#arguments(attempts), expired),
-    );
-    return toVerdicts(attempts, parseReply(reply, attempts));
+  async consume(attempts: readonly Attempt[]): Promise<Answer> {
+    const args = this.#arguments(attempts);
+    const reply = await this.#withinDeadline((expired) => this.#run(attempts.length, args, expired));
+    const { at, found } = parseReply(reply, attempts);
+    return { at, verdicts: toVerdicts(attempts, found) };
   }
 
   async reset(key: string): Promise<void> {
@@ -51,12 +52,15 @@ export class ValkeyStore implements Store {
   }
 
   #arguments(attempts: readonly Attempt[]): string[] {
+    const { clock } = this.options;
     const args: string[] = [];
     for (const { key } of attempts) args.push(key);
-    args.push(this.options.clock === undefined ? '' : String(this.options.clock()));
-    for (const { rule, cost } of attempts) {
-      args.push(rule.number, String(cost));
-      for (const arg of rule.args) args.push(arg);
+    args.push(clock === undefined ? '' : String(clock()));
+    for (const attempt of attempts) {
+      const { rule, cost, at } = attempt;
+      args.push(rule.id, String(cost));
+      if (cost < 0) args.push(at === undefined ? '' : String(at));
+      args.push(...rule.args(attempt, clock ?? systemClock));
     }
     return args;
   }
@@ -76,10 +80,13 @@ export class ValkeyStore implements Store {
     let expired = false;
     let timer: NodeJS.Timeout | undefined;
     const deadline = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
+      const expire = () => {
         expired = true;
         reject(this.#unavailable(`no answer within ${this.options.deadlineMs} ms`));
-      }, this.options.deadlineMs);
+      };
+      // When this process was busy, the answer may be there and only not read yet: timers come before the socket, and
+      // immediates after it.
+      timer = setTimeout(() => setImmediate(expire), this.options.deadlineMs);
     });
     try {
       return await Promise.race([deadline, ask(() => expired)]);

@@ -1,0 +1,108 @@
+import type { Duration } from '../../decision/duration.js';
+import { type Ask, defineAlgorithm, type Step } from '../algorithm.js';
+import { MAX_WINDOW_MS } from '../limits.js';
+import lua from './concurrency.lua.js';
+
+/**
+ * At most `limit` at once. A place is held as a lease: it is released, or renewed while the work goes on, or ends by
+ * itself, so that a process that dies gives its places back. A request of cost c holds c places.
+ *
+ * @example
+ * { algorithm: 'concurrency', limit: 10, lease: '30s' }
+ */
+export interface ConcurrencyOptions {
+  /** How many places there are: 0 to 10,000. 0 refuses everything. */
+  limit: number;
+  /** How long a place is held that is neither released nor renewed: 1 ms to 3,650 days. */
+  lease: Duration;
+}
+
+interface ConcurrencyParams {
+  readonly limit: number;
+  readonly lease: number;
+}
+
+interface Place {
+  readonly lease: string;
+  /** Which of the lease's places it is, from 1. */
+  readonly number: number;
+  /** When its lease ends, in milliseconds since 1970. */
+  readonly ends: number;
+}
+
+/** The places that are held, the one that ends first in front. */
+type ConcurrencyState = readonly Place[];
+
+/** A thousand held places are 120 kB in Valkey. */
+const HIGHEST_LIMIT = 10_000;
+
+export const concurrency = defineAlgorithm<ConcurrencyOptions, ConcurrencyParams, ConcurrencyState>({
+  id: 'c',
+  compile: (options) => ({
+    limit: options.integer('limit', { min: 0, max: HIGHEST_LIMIT }),
+    lease: options.duration('lease', { min: 1, max: MAX_WINDOW_MS }),
+  }),
+  quota: ({ limit }) => ({ limit, windowMs: undefined, unit: 'concurrent-requests' }),
+  args: ({ limit, lease }) => [limit, lease],
+  callArgs: (_, { lease = '', renew }) => [lease, renew === true ? 1 : 0],
+  readings: 4,
+  step,
+  allowed: ([held, next, last], taken, { limit, lease }) => ({
+    outcome: 'allowed',
+    delayMs: 0,
+    remaining: Math.max(0, limit - held! - taken),
+    nextMs: held === 0 && taken > 0 ? lease : next!,
+    resetMs: taken > 0 ? lease : last!,
+  }),
+  denied: ([held, next, last, fits], cost, { limit }) => ({
+    outcome: 'denied',
+    retryAfterMs: cost > limit ? undefined : fits!,
+    remaining: Math.max(0, limit - held!),
+    nextMs: next!,
+    resetMs: last!,
+  }),
+  lua,
+});
+
+function step(
+  state: ConcurrencyState = [],
+  now: number,
+  ask: Ask,
+  { limit, lease }: ConcurrencyParams,
+): Step<ConcurrencyState> {
+  const { cost } = ask;
+  const holding = state.filter(({ ends }) => ends > now);
+  const held = holding.length;
+  // No lease can end later than one that began now: the clock stepped back, or leases were longer.
+  const foreign = held > 0 && holding.at(-1)!.ends > now + lease;
+  const bounded = foreign
+    ? holding.map((place) => ({ ...place, ends: Math.min(place.ends, now + lease) }))
+    : holding;
+  const ends = (index: number) => bounded[index]!.ends - now;
+
+  const last = held > 0 ? ends(held - 1) : 0;
+  // Of nothing, nothing comes back.
+  const some = held > 0 && limit > 0;
+  const next = some ? ends(Math.max(0, held - limit)) : 0;
+  const isOwn = (place: Place) => place.lease === ask.lease && place.number <= Math.abs(cost);
+  const allowed =
+    ask.renew === true ? holding.filter(isOwn).length === cost : cost <= 0 || cost <= limit - held;
+  const fits = allowed || ask.renew === true || cost > limit ? 0 : ends(held + cost - limit - 1);
+  let kept: ConcurrencyState | undefined;
+  if (cost < 0) kept = holding.filter((place) => !isOwn(place));
+  else if (allowed && cost > 0) {
+    const { lease: id = '' } = ask;
+    const places = Array.from({ length: cost }, (_, index) => ({
+      lease: id,
+      number: index + 1,
+      ends: now + lease,
+    }));
+    kept = [...bounded.filter((place) => !isOwn(place)), ...places];
+  } else if (!allowed && foreign) kept = bounded;
+  return {
+    allowed,
+    reading: [held, next, some ? last : 0, fits],
+    state: kept,
+    ttlMs: allowed && cost > 0 ? lease : last,
+  };
+}

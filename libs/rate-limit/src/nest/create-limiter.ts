@@ -1,0 +1,37 @@
+import { Logger } from '@nestjs/common';
+import { RateLimiter } from '../limiter/rate-limiter.js';
+import { MemoryStore } from '../storage/memory/memory-store.js';
+import type { Store } from '../storage/store.js';
+import { compileOptions, type CompiledOptions } from './compile-options.js';
+import type { RateLimitModuleOptions } from './options.js';
+
+/**
+ * The engine without an application: for scripts, workers and tests. `everyRoute` and what else concerns HTTP has no
+ * effect. Close it when it is no longer needed.
+ *
+ * @throws {RateLimitConfigError} (rejects) for options that cannot work
+ *
+ * @example
+ * const limiter = await createRateLimiter({ policies: { sms: { algorithm: 'leaky-bucket', limit: 10, window: '1s' } } });
+ * const decision = await limiter.consume('sms', { key: 'provider' });
+ * await limiter.close();
+ */
+export async function createRateLimiter(options: RateLimitModuleOptions): Promise<RateLimiter> {
+  const limiter = await createLimiter(compileOptions(options));
+  await limiter.open();
+  return limiter;
+}
+
+/** Not connected yet: what else can be wrong with an application is found first. */
+export async function createLimiter(compiled: CompiledOptions): Promise<RateLimiter> {
+  const { policies, prefix, clock } = compiled;
+  const store = await createStore(compiled);
+  return new RateLimiter({ store, policies, prefix, log: new Logger('RateLimit'), ...(clock && { clock }) });
+}
+
+/** The client is loaded only by those who use it. */
+async function createStore({ valkey, deadlineMs, clock }: CompiledOptions): Promise<Store> {
+  if (valkey === undefined) return new MemoryStore(clock);
+  const { connect, ValkeyStore } = await import('../storage/valkey/index.js');
+  return new ValkeyStore(connect(valkey, deadlineMs), { deadlineMs, ...(clock && { clock }) });
+}
