@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { ownValkey } from './support/valkey.js';
+
+jest.setTimeout(20_000);
+
+const MAIN = fileURLToPath(new URL('../apps/api/dist/main.js', import.meta.url));
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** What was logged until it listened, line by line. */
+  readonly lines: readonly string[];
+  output(): string;
+}
+
+const children: ChildProcess[] = [];
+
+afterEach(async () => {
+  await Promise.all(
+    children.splice(0).map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }),
+  );
+});
+
+/** Starts the built sample on a free port and waits until it listens. */
+async function startMain(env: Record<string, string> = {}): Promise<Started> {
+  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first.`);
+  const { VALKEY_URL: _, ...inherited } = process.env;
+  const child = spawn(process.execPath, [MAIN], {
+    env: { ...inherited, NO_COLOR: '1', PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  let output = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      output += chunk.toString();
+      const listening = /Listening on (\S+)\n/.exec(output);
+      if (listening !== null) resolve(listening[1]!);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('exit', (code) => reject(new Error(`It ended with ${code} before it listened:\n${output}`)));
+  });
+  return { child, url, lines: output.trim().split('\n'), output: () => output };
+}
+
+async function endOf(child: ChildProcess): Promise<[code: number | null, signal: string | null]> {
+  if (child.exitCode !== null || child.signalCode !== null) return [child.exitCode, child.signalCode];
+  return (await once(child, 'exit')) as [number | null, string | null];
+}
+
+async function seven(url: string): Promise<number[]> {
+  const seen: number[] = [];
+  for (let count = 0; count < 7; count += 1) seen.push((await fetch(`${url}/products`)).status);
+  return seen;
+}
+
+describe('the built sample', () => {
+  test('says first that it counts in memory, answers, limits, and ends cleanly on SIGTERM', async () => {
+    const { child, url, lines } = await startMain();
+    expect(lines[0]).toContain('Store: memory (set VALKEY_URL to count in Valkey)');
+    expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' });
+    expect(await seven(url)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    child.kill('SIGTERM');
+    // Nest ends a process with the signal that it was asked to end by, after its hooks have run.
+    expect(await endOf(child)).toEqual([null, 'SIGTERM']);
+  });
+
+  test('says first that it counts in Valkey, and where, and lets go of it on SIGTERM', async () => {
+    const server = await ownValkey();
+    const { child, url, lines } = await startMain({ VALKEY_URL: server.url });
+    expect(lines[0]).toContain('Store: Valkey');
+    expect(lines.join('\n')).toContain(`Counting in Valkey at 127.0.0.1:${server.port}`);
+    expect(await seven(url)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    child.kill('SIGTERM');
+    expect(await endOf(child)).toEqual([null, 'SIGTERM']);
+  });
+
+  test('counts together with another process', async () => {
+    const server = await ownValkey();
+    const [one, other] = await Promise.all([
+      startMain({ VALKEY_URL: server.url }),
+      startMain({ VALKEY_URL: server.url }),
+    ]);
+    expect(await seven(one.url)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    expect((await fetch(`${other.url}/products`)).status).toBe(429);
+  });
+
+  test('tells nobody the password of its Valkey', async () => {
+    const server = await ownValkey({ args: ['--requirepass', 'hunter2'] });
+    const { url, output } = await startMain({ VALKEY_URL: `valkey://:hunter2@127.0.0.1:${server.port}` });
+    expect(await seven(url)).toContain(429);
+    expect(output()).not.toContain('hunter2');
+  });
+});
