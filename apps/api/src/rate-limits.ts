@@ -6,7 +6,7 @@ export const policies = definePolicies({
   api: { algorithm: 'token-bucket', limit: 5, window: '10s', key: key.ip() },
   /** Guessing passwords: without knowing how often somebody has tried, nobody may try. */
   login: {
-    algorithm: 'fixed-window',
+    algorithm: 'sliding-log',
     limit: 5,
     window: '1m',
     key: key.join(key.ip(), key.body('username')),
