@@ -2,14 +2,16 @@ import { randomBytes } from 'node:crypto';
 import type { Ask } from '../algorithms/algorithm.js';
 import type { Rule } from '../algorithms/index.js';
 import { type Clock, systemClock } from '../decision/clock.js';
-import { RateLimitConfigError, show } from '../decision/config-error.js';
+import { RateLimitConfigError } from '../decision/config-error.js';
 import type { Decision, StoreName } from '../decision/decision.js';
 import { MemoryStore } from '../storage/memory/memory-store.js';
 import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../storage/store.js';
+import { checkedCost, checkedKey, checkedLease, unknownPolicy } from './checks.js';
 import { type LimiterLog, Outage } from './outage.js';
 import type { Policy } from './policy.js';
 import type { PolicyName } from './register.js';
 import { storeKey } from './store-key.js';
+import { toDecisions } from './to-decisions.js';
 
 /** One policy applied to one subject at one cost. */
 export interface PolicyAttempt {
@@ -36,16 +38,18 @@ export interface ConsumeOptions {
   cost?: number;
 }
 
-/** What is given back. Most of it stands in the decision: `{ key, ...decision }`. */
+/** What is given back. All of it stands in the decision: `{ key, ...decision }`. */
 export interface RefundOptions extends ConsumeOptions {
   /** When it was taken. Left out: now. */
   at?: number;
   /** Which store took it. Left out: the one that is configured. */
   store?: StoreName;
+  /** Under which id places are held, for a concurrency policy. */
+  lease?: string;
 }
 
-/** A held place of a concurrency policy. Most of it stands in the decision: `{ key, ...decision }`. */
-export interface LeaseOptions extends Omit<RefundOptions, 'at'> {
+/** Held places of a concurrency policy. All of it stands in the decision: `{ key, ...decision }`. */
+export interface LeaseOptions extends RefundOptions {
   lease: string;
 }
 
@@ -99,19 +103,28 @@ export class RateLimiter {
    * @example
    * await limiter.refund('login', { key, ...decision });
    */
-  async refund(policy: PolicyName, { key, cost = 1, at, store }: RefundOptions): Promise<void> {
-    const given = checkedCost(policy, cost);
+  async refund(policy: PolicyName, { key, cost, at, store, lease }: RefundOptions): Promise<void> {
+    const { rule } = this.#policy(policy);
+    const given = checkedCost(policy, cost ?? 1);
     if (given === 0) return;
-    await this.#ask(policy, key, { cost: -given, ...(at !== undefined && { at }) }, store);
+    const ask = { cost: -given, ...(at !== undefined && { at }) };
+    await this.#ask(
+      policy,
+      key,
+      holdsPlaces(rule) ? { ...ask, lease: checkedLease(policy, lease) } : ask,
+      store,
+    );
   }
 
   /**
    * Prolongs the lease of places that are held. Answers whether they still were: if not, somebody else may have them.
    *
+   * @throws {RateLimitConfigError} for a policy without places
    * @throws {StoreUnavailableError} when Valkey did not answer
    */
-  async renew(policy: PolicyName, { key, cost = 1, lease, store }: LeaseOptions): Promise<boolean> {
-    const ask = { cost: checkedCost(policy, cost), lease: checkedLease(policy, lease), renew: true };
+  async renew(policy: PolicyName, { key, cost, store, lease }: LeaseOptions): Promise<boolean> {
+    this.#requirePlaces(policy);
+    const ask = { cost: checkedCost(policy, cost ?? 1), lease: checkedLease(policy, lease), renew: true };
     const { verdicts } = await this.#ask(policy, key, ask, store);
     return verdicts[0]!.outcome === 'allowed';
   }
@@ -119,15 +132,12 @@ export class RateLimiter {
   /**
    * Gives places back. Doing it twice, or when the lease has ended, is harmless.
    *
+   * @throws {RateLimitConfigError} for a policy without places
    * @throws {StoreUnavailableError} when Valkey did not answer; the places come back when the lease ends
    */
-  async release(policy: PolicyName, { key, cost = 1, lease, store }: LeaseOptions): Promise<void> {
-    await this.#ask(
-      policy,
-      key,
-      { cost: -checkedCost(policy, cost), lease: checkedLease(policy, lease) },
-      store,
-    );
+  async release(policy: PolicyName, options: LeaseOptions): Promise<void> {
+    this.#requirePlaces(policy);
+    await this.refund(policy, options);
   }
 
   /**
@@ -141,13 +151,17 @@ export class RateLimiter {
     await this.#store.reset(stored);
   }
 
+  /** Where it counts: `Valkey at 127.0.0.1:6379`. */
+  get place(): string {
+    return this.#store.place;
+  }
+
   /**
    * Connects the store, and says so once if that fails: the application starts anyway.
    *
    * @internal
    */
   async open(): Promise<void> {
-    this.options.log.log(`Counting in ${this.#store.place}.`);
     try {
       await this.#store.open();
     } catch (error) {
@@ -197,10 +211,8 @@ export class RateLimiter {
   ): readonly Decision[] {
     const closed = attempts.some(({ policy }) => policy.onStoreFailure === 'closed');
     const isLocal = (_: unknown, index: number) => attempts[index]!.policy.onStoreFailure === 'local';
-    const asked = stored.filter(isLocal);
-    const answer = this.#local.consume(
-      closed ? asked.map(({ rule, key }) => ({ rule, key, cost: 0 })) : asked,
-    );
+    const asked = stored.filter(isLocal).map((attempt) => (closed ? { ...attempt, cost: 0 } : attempt));
+    const answer = this.#local.consume(asked);
     const locals = toDecisions(attempts.filter(isLocal), asked, answer, 'local').values();
     return attempts.map(({ policy: { name, onStoreFailure, rule } }): Decision => {
       if (onStoreFailure === 'local') return locals.next().value!;
@@ -221,6 +233,16 @@ export class RateLimiter {
     return (store === 'local' ? this.#local : this.#store).consume([attempt]);
   }
 
+  #requirePlaces(policy: PolicyName): void {
+    const { rule } = this.#policy(policy);
+    if (holdsPlaces(rule)) return;
+    throw new RateLimitConfigError(
+      'NO_PLACES',
+      `policy "${policy}"`,
+      `it counts by ${rule.algorithm}, and only concurrency has places that are renewed and released. Use refund.`,
+    );
+  }
+
   #key({ name, rule }: Policy<never>, subject: string | undefined): string {
     return storeKey(this.options.prefix, subject, name, rule.id);
   }
@@ -232,35 +254,6 @@ export class RateLimiter {
   }
 }
 
-/** For whoever names a policy that is not there. */
-export function unknownPolicy(where: string, name: unknown, known: Iterable<string>): RateLimitConfigError {
-  const names = [...known].map((policy) => `"${policy}"`).join(', ');
-  const mend = names === '' ? 'No policies are configured.' : `Configured: ${names}.`;
-  return new RateLimitConfigError('UNKNOWN_POLICY', where, `there is no policy ${show(name)}. ${mend}`);
-}
-
-function toDecisions(
-  attempts: readonly PolicyAttempt[],
-  stored: readonly Attempt[],
-  { at, verdicts }: Answer,
-  store: StoreName,
-): readonly Decision[] {
-  const passed = verdicts.every(({ outcome }) => outcome === 'allowed');
-  return verdicts.map((verdict, index): Decision => {
-    const { name, rule } = attempts[index]!.policy;
-    const { remaining, nextMs, resetMs } = verdict;
-    const counted = { policy: name, limit: rule.quota.limit, store, at, remaining, nextMs, resetMs };
-    if (verdict.outcome === 'denied') {
-      return { outcome: 'denied', ...counted, retryAfterMs: verdict.retryAfterMs };
-    }
-    const { cost, lease } = stored[index]!;
-    const taken = passed ? cost : 0;
-    const { delayMs } = verdict;
-    if (lease === undefined || taken === 0) return { outcome: 'allowed', ...counted, delayMs, cost: taken };
-    return { outcome: 'allowed', ...counted, delayMs, cost: taken, lease };
-  });
-}
-
 function holdsPlaces(rule: Rule): boolean {
   return rule.quota.unit === 'concurrent-requests';
 }
@@ -268,31 +261,4 @@ function holdsPlaces(rule: Rule): boolean {
 /** 72 random bits: long enough never to meet another, short enough for a store that keeps one for each place. */
 function newLease(): string {
   return randomBytes(9).toString('base64url');
-}
-
-function checkedLease(policy: string, lease: unknown): string {
-  if (typeof lease === 'string' && lease !== '') return lease;
-  throw new RateLimitConfigError(
-    'INVALID_LEASE',
-    `policy "${policy}"`,
-    `lease must be the id that the decision carries, not ${show(lease)}.`,
-  );
-}
-
-function checkedKey(policy: string, key: unknown): string {
-  if (typeof key === 'string' && key !== '') return key;
-  throw new RateLimitConfigError(
-    'INVALID_KEY',
-    `policy "${policy}"`,
-    `key must be a text that is not empty, not ${show(key)}.`,
-  );
-}
-
-function checkedCost(policy: string, cost: unknown): number {
-  if (Number.isSafeInteger(cost) && (cost as number) >= 0) return cost as number;
-  throw new RateLimitConfigError(
-    'INVALID_COST',
-    `policy "${policy}"`,
-    `cost must be a whole number from 0, not ${show(cost)}.`,
-  );
 }

@@ -5,7 +5,7 @@ import { OptionReader } from '../decision/option-reader.js';
 import { type DialectName, dialects } from '../http/dialects/index.js';
 import type { HeaderDialect } from '../http/header-dialect.js';
 import { FAILURE_MODES, type Policy, compilePolicy } from '../limiter/policy.js';
-import { unknownPolicy } from '../limiter/rate-limiter.js';
+import { unknownPolicy } from '../limiter/checks.js';
 import type { Identify, RateLimitContext } from './context.js';
 import type { RateLimitModuleOptions } from './options.js';
 

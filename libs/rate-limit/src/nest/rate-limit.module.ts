@@ -2,6 +2,7 @@ import {
   ConfigurableModuleBuilder,
   type DynamicModule,
   Inject,
+  Logger,
   Module,
   type OnApplicationShutdown,
   type OnModuleInit,
@@ -78,6 +79,7 @@ export class RateLimitModule extends ConfigurableModuleClass implements OnModule
   async onModuleInit(): Promise<void> {
     this.#refuseTwo();
     this.routes.build();
+    new Logger('RateLimit').log(`Counting in ${this.limiter.place}.`);
     await this.limiter.open();
   }
 

@@ -6,7 +6,7 @@ import type { FailureMode } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
 import { announce, type Announcement, type HeaderDialect } from '../http/header-dialect.js';
 import { type Cost, type Policy, readCost } from '../limiter/policy.js';
-import { unknownPolicy } from '../limiter/rate-limiter.js';
+import { unknownPolicy } from '../limiter/checks.js';
 import type { RateLimitContext } from './context.js';
 import { readSkipped, readUses, type Use } from './decorators.js';
 import { InlinePolicies } from './inline-policies.js';

@@ -1,4 +1,5 @@
 import { RateLimitConfigError } from '../../decision/config-error.js';
+import type { DeniedVerdict } from '../../decision/decision.js';
 import type { OptionReader } from '../../decision/option-reader.js';
 import type { Ask, Step } from '../algorithm.js';
 import { ceilDiv, floorDiv, gcd } from '../integer.js';
@@ -129,8 +130,9 @@ export function usage(used: number, { capacity, token, rate }: BucketParams) {
   };
 }
 
-/** How long a denied cost has to wait; `undefined` where it is above the capacity. */
-export function retryAfter(used: number, cost: number, { capacity, token, rate }: BucketParams) {
+export function denied([used]: readonly number[], cost: number, params: BucketParams): DeniedVerdict {
+  const { capacity, token, rate } = params;
   const needed = cost * token;
-  return needed > capacity ? undefined : ceilDiv(used + needed - capacity, rate);
+  const retryAfterMs = needed > capacity ? undefined : ceilDiv(used! + needed - capacity, rate);
+  return { outcome: 'denied', retryAfterMs, ...usage(used!, params) };
 }

@@ -1,6 +1,7 @@
 import type { Duration } from '../../decision/duration.js';
 import { type Ask, defineAlgorithm, type Step } from '../algorithm.js';
 import { MAX_WINDOW_MS } from '../limits.js';
+import { allowedUnits, deniedUnits } from '../units.js';
 import lua from './concurrency.lua.js';
 
 /**
@@ -47,20 +48,8 @@ export const concurrency = defineAlgorithm<ConcurrencyOptions, ConcurrencyParams
   callArgs: (_, { lease = '', renew }) => [lease, renew === true ? 1 : 0],
   readings: 4,
   step,
-  allowed: ([held, next, last], taken, { limit, lease }) => ({
-    outcome: 'allowed',
-    delayMs: 0,
-    remaining: Math.max(0, limit - held! - taken),
-    nextMs: held === 0 && taken > 0 ? lease : next!,
-    resetMs: taken > 0 ? lease : last!,
-  }),
-  denied: ([held, next, last, fits], cost, { limit }) => ({
-    outcome: 'denied',
-    retryAfterMs: cost > limit ? undefined : fits!,
-    remaining: Math.max(0, limit - held!),
-    nextMs: next!,
-    resetMs: last!,
-  }),
+  allowed: (reading, taken, { limit, lease }) => allowedUnits(reading, taken, limit, lease),
+  denied: (reading, cost, { limit }) => deniedUnits(reading, cost, limit),
   lua,
 });
 

@@ -1,7 +1,7 @@
 import type { Duration } from '../../decision/duration.js';
 import { defineAlgorithm } from '../algorithm.js';
 import { MAX_LIMIT, MAX_WINDOW_MS } from '../limits.js';
-import { retryAfter, step, usage, type WindowState } from '../window/window.js';
+import { step, verdicts, type WindowState } from '../window/window.js';
 import lua from '../window/window.lua.js';
 
 /**
@@ -37,15 +37,6 @@ export const fixedWindow = defineAlgorithm<FixedWindowOptions, FixedWindowParams
     const start = now - (now % window);
     return step(state, now, ask, limit, { start, end: start + window });
   },
-  allowed: ([count, left], taken, { limit }) => ({
-    outcome: 'allowed',
-    delayMs: 0,
-    ...usage(count! + taken, left!, limit),
-  }),
-  denied: ([count, left], cost, { limit }) => ({
-    outcome: 'denied',
-    retryAfterMs: retryAfter(cost, left!, limit),
-    ...usage(count!, left!, limit),
-  }),
+  ...verdicts,
   lua,
 });

@@ -1,13 +1,6 @@
 import type { Duration } from '../../decision/duration.js';
 import { defineAlgorithm } from '../algorithm.js';
-import {
-  type BucketParams,
-  type BucketState,
-  compileBucket,
-  retryAfter,
-  step,
-  usage,
-} from '../bucket/bucket.js';
+import { type BucketParams, type BucketState, compileBucket, denied, step, usage } from '../bucket/bucket.js';
 import lua from '../bucket/bucket.lua.js';
 import { ceilDiv } from '../integer.js';
 import { MAX_WINDOW_MS } from '../limits.js';
@@ -52,10 +45,6 @@ export const leakyBucket = defineAlgorithm<LeakyBucketOptions, BucketParams, Buc
     delayMs: ceilDiv(used!, params.rate),
     ...usage(used! + taken * params.token, params),
   }),
-  denied: ([used], cost, params) => ({
-    outcome: 'denied',
-    retryAfterMs: retryAfter(used!, cost, params),
-    ...usage(used!, params),
-  }),
+  denied,
   lua,
 });

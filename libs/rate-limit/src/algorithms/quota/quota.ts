@@ -2,7 +2,7 @@ import { RateLimitConfigError } from '../../decision/config-error.js';
 import type { OptionReader } from '../../decision/option-reader.js';
 import { defineAlgorithm } from '../algorithm.js';
 import { MAX_LIMIT } from '../limits.js';
-import { retryAfter, step, usage, type WindowState } from '../window/window.js';
+import { step, verdicts, type WindowState } from '../window/window.js';
 import lua from '../window/window.lua.js';
 import { Calendar, isTimeZone, type Period } from './calendar.js';
 
@@ -62,16 +62,7 @@ export const quota = defineAlgorithm<QuotaOptions, QuotaParams, WindowState>({
     const [, start, end] = calendar.around(now);
     return step(state, now, ask, limit, { start, end });
   },
-  allowed: ([count, left], taken, { limit }) => ({
-    outcome: 'allowed',
-    delayMs: 0,
-    ...usage(count! + taken, left!, limit),
-  }),
-  denied: ([count, left], cost, { limit }) => ({
-    outcome: 'denied',
-    retryAfterMs: retryAfter(cost, left!, limit),
-    ...usage(count!, left!, limit),
-  }),
+  ...verdicts,
   lua,
 });
 

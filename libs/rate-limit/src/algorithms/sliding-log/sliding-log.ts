@@ -2,6 +2,7 @@ import { RateLimitConfigError } from '../../decision/config-error.js';
 import type { Duration } from '../../decision/duration.js';
 import { type Ask, defineAlgorithm, type Step } from '../algorithm.js';
 import { MAX_LIMIT, MAX_WINDOW_MS } from '../limits.js';
+import { allowedUnits, deniedUnits } from '../units.js';
 import lua from './sliding-log.lua.js';
 
 /**
@@ -47,20 +48,8 @@ export const slidingLog = defineAlgorithm<SlidingLogOptions, SlidingLogParams, S
   args: ({ limit, window }) => [limit, window],
   readings: 4,
   step,
-  allowed: ([live, next, last], taken, { limit, window }) => ({
-    outcome: 'allowed',
-    delayMs: 0,
-    remaining: Math.max(0, limit - live! - taken),
-    nextMs: live === 0 && taken > 0 ? window : next!,
-    resetMs: taken > 0 ? window : last!,
-  }),
-  denied: ([live, next, last, fits], cost, { limit }) => ({
-    outcome: 'denied',
-    retryAfterMs: cost > limit ? undefined : fits!,
-    remaining: Math.max(0, limit - live!),
-    nextMs: next!,
-    resetMs: last!,
-  }),
+  allowed: (reading, taken, { limit, window }) => allowedUnits(reading, taken, limit, window),
+  denied: (reading, cost, { limit }) => deniedUnits(reading, cost, limit),
   lua,
 });
 

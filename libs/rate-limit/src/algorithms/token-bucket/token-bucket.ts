@@ -1,13 +1,6 @@
 import type { Duration } from '../../decision/duration.js';
 import { defineAlgorithm } from '../algorithm.js';
-import {
-  type BucketParams,
-  type BucketState,
-  compileBucket,
-  retryAfter,
-  step,
-  usage,
-} from '../bucket/bucket.js';
+import { type BucketParams, type BucketState, compileBucket, denied, step, usage } from '../bucket/bucket.js';
 import lua from '../bucket/bucket.lua.js';
 
 /**
@@ -40,10 +33,6 @@ export const tokenBucket = defineAlgorithm<TokenBucketOptions, BucketParams, Buc
     delayMs: 0,
     ...usage(used! + taken * params.token, params),
   }),
-  denied: ([used], cost, params) => ({
-    outcome: 'denied',
-    retryAfterMs: retryAfter(used!, cost, params),
-    ...usage(used!, params),
-  }),
+  denied,
   lua,
 });

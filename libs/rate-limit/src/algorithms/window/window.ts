@@ -1,3 +1,4 @@
+import type { AllowedVerdict, DeniedVerdict } from '../../decision/decision.js';
 import type { Ask, Step } from '../algorithm.js';
 
 /** The counter of fixed-window and quota. */
@@ -39,14 +40,26 @@ export function step(
   };
 }
 
-/** What a client is told of a window in which `count` was taken. */
-export function usage(count: number, left: number, limit: number) {
+/** What a client is told, of a policy with a limit. */
+export const verdicts = {
+  allowed: ([count, left]: readonly number[], taken: number, { limit }: Limited): AllowedVerdict => ({
+    outcome: 'allowed',
+    delayMs: 0,
+    ...usage(count! + taken, left!, limit),
+  }),
+  denied: ([count, left]: readonly number[], cost: number, { limit }: Limited): DeniedVerdict => ({
+    outcome: 'denied',
+    retryAfterMs: cost > limit ? undefined : left!,
+    ...usage(count!, left!, limit),
+  }),
+};
+
+interface Limited {
+  readonly limit: number;
+}
+
+function usage(count: number, left: number, limit: number) {
   // Of nothing, nothing comes back.
   const wait = count > 0 && limit > 0 ? left : 0;
   return { remaining: Math.max(0, limit - count), nextMs: wait, resetMs: wait };
-}
-
-/** How long a denied cost has to wait; `undefined` where it is above the limit. */
-export function retryAfter(cost: number, left: number, limit: number): number | undefined {
-  return cost > limit ? undefined : left;
 }

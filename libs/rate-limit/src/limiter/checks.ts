@@ -1,0 +1,35 @@
+import { RateLimitConfigError, show } from '../decision/config-error.js';
+
+/** For whoever names a policy that is not there. */
+export function unknownPolicy(where: string, name: unknown, known: Iterable<string>): RateLimitConfigError {
+  const names = [...known].map((policy) => `"${policy}"`).join(', ');
+  const mend = names === '' ? 'No policies are configured.' : `Configured: ${names}.`;
+  return new RateLimitConfigError('UNKNOWN_POLICY', where, `there is no policy ${show(name)}. ${mend}`);
+}
+
+export function checkedLease(policy: string, lease: unknown): string {
+  if (typeof lease === 'string' && lease !== '') return lease;
+  throw new RateLimitConfigError(
+    'INVALID_LEASE',
+    `policy "${policy}"`,
+    `lease must be the id that the decision carries, not ${show(lease)}.`,
+  );
+}
+
+export function checkedKey(policy: string, key: unknown): string {
+  if (typeof key === 'string' && key !== '') return key;
+  throw new RateLimitConfigError(
+    'INVALID_KEY',
+    `policy "${policy}"`,
+    `key must be a text that is not empty, not ${show(key)}.`,
+  );
+}
+
+export function checkedCost(policy: string, cost: unknown): number {
+  if (Number.isSafeInteger(cost) && (cost as number) >= 0) return cost as number;
+  throw new RateLimitConfigError(
+    'INVALID_COST',
+    `policy "${policy}"`,
+    `cost must be a whole number from 0, not ${show(cost)}.`,
+  );
+}
