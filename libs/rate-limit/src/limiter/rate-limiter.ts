@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Ask } from '../algorithms/algorithm.js';
-import type { Rule } from '../algorithms/index.js';
+import { compileRule, type Rule } from '../algorithms/index.js';
 import { type Clock, systemClock } from '../decision/clock.js';
 import { RateLimitConfigError } from '../decision/config-error.js';
 import type { Decision, StoreName } from '../decision/decision.js';
+import { OptionReader } from '../decision/option-reader.js';
 import { MemoryStore } from '../storage/memory/memory-store.js';
 import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../storage/store.js';
 import { checkedCost, checkedKey, checkedLease, unknownPolicy } from './checks.js';
+import { Circuit } from './circuit.js';
 import { type LimiterLog, Outage } from './outage.js';
 import type { Policy } from './policy.js';
 import type { PolicyName } from './register.js';
@@ -29,6 +31,10 @@ export interface RateLimiterOptions {
   readonly log: LimiterLog;
   readonly clock?: Clock;
 }
+
+const probeRule = compileRule(
+  new OptionReader('the probe', { algorithm: 'fixed-window', limit: 1, window: 1 }),
+);
 
 /** Whom a call of the service counts, and how much. */
 export interface ConsumeOptions {
@@ -65,12 +71,12 @@ export class RateLimiter {
   readonly #store: Store;
   readonly #local: MemoryStore;
   readonly #outage: Outage;
+  readonly #circuit = new Circuit(() => this.#probe());
 
   constructor(private readonly options: RateLimiterOptions) {
-    const clock = options.clock ?? systemClock;
     this.#store = options.store;
-    this.#local = new MemoryStore(clock);
-    this.#outage = new Outage(options.log, clock);
+    this.#local = new MemoryStore(options.clock ?? systemClock);
+    this.#outage = new Outage(options.log, () => performance.now());
   }
 
   /**
@@ -148,7 +154,7 @@ export class RateLimiter {
   async reset(policy: PolicyName, { key }: Pick<ConsumeOptions, 'key'>): Promise<void> {
     const stored = this.#key(this.#policy(policy), checkedKey(policy, key));
     this.#local.reset(stored);
-    await this.#store.reset(stored);
+    await this.#fromStore(() => this.#store.reset(stored));
   }
 
   /** Where it counts: `Valkey at 127.0.0.1:6379`. */
@@ -166,12 +172,13 @@ export class RateLimiter {
       await this.#store.open();
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      this.#outage.failed(error, 0);
+      this.#failed(error, 0);
     }
   }
 
   /** Lets go of the store. The module does it when the application shuts down. */
   async close(): Promise<void> {
+    this.#circuit.end();
     await this.#store.close();
   }
 
@@ -182,6 +189,11 @@ export class RateLimiter {
    */
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
     const stored = attempts.map((attempt) => this.#stored(attempt));
+    const { cause } = this.#circuit;
+    if (cause !== undefined) {
+      this.#outage.failed(cause, attempts.length);
+      return this.#withoutStore(attempts, stored, cause);
+    }
     const answer = this.#store.consume(stored);
     if (!(answer instanceof Promise)) return toDecisions(attempts, stored, answer, this.#store.name);
     return this.#afterStore(attempts, stored, answer);
@@ -196,11 +208,27 @@ export class RateLimiter {
     try {
       answer = await pending;
     } catch (error) {
-      this.#outage.failed(error as Error, attempts.length);
+      this.#failed(error as Error, attempts.length);
       return this.#withoutStore(attempts, stored, error as Error);
     }
     this.#outage.answered();
     return toDecisions(attempts, stored, answer, this.#store.name);
+  }
+
+  /** A store that answers with an error is there, and may still deny: only one that does not is left alone. */
+  #failed(error: Error, decisions: number): void {
+    this.#outage.failed(error, decisions);
+    if (!(error instanceof StoreUnavailableError && error.answered)) this.#circuit.open(error);
+  }
+
+  /** A look at a key that nobody has: it takes the way of every decision, and needs no other rights. */
+  async #probe(): Promise<void> {
+    const key = storeKey(this.options.prefix, undefined, 'probe', probeRule.id);
+    try {
+      await this.#store.consume([{ rule: probeRule, key, cost: 0 }]);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError && error.answered)) throw error;
+    }
   }
 
   /** Local policies are decided here, all or nothing like everything else: nothing is taken where one is closed. */
@@ -230,7 +258,20 @@ export class RateLimiter {
   async #ask(policy: PolicyName, key: string, ask: Ask, store: StoreName | undefined): Promise<Answer> {
     const found = this.#policy(policy);
     const attempt = { ...ask, rule: found.rule, key: this.#key(found, checkedKey(policy, key)) };
-    return (store === 'local' ? this.#local : this.#store).consume([attempt]);
+    if (store === 'local') return this.#local.consume([attempt]);
+    return this.#fromStore(() => this.#store.consume([attempt]));
+  }
+
+  /** @throws {StoreUnavailableError} (rejects) at once while the store is left alone */
+  async #fromStore<Result>(ask: () => Result | Promise<Result>): Promise<Result> {
+    const { cause } = this.#circuit;
+    if (cause !== undefined) throw cause;
+    try {
+      return await ask();
+    } catch (error) {
+      this.#failed(error as Error, 0);
+      throw error;
+    }
   }
 
   #requirePlaces(policy: PolicyName): void {

@@ -56,4 +56,17 @@ export interface Store {
 /** The store did not decide. Nothing is known about the limit: this is never a denial and never an allowance. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
+
+  constructor(
+    message: string,
+    options?: ErrorOptions & {
+      /** Whether the store answered, but could not do it: it is there, and may decide what is asked next. */
+      readonly answered?: boolean;
+    },
+  ) {
+    super(message, options);
+    this.answered = options?.answered ?? false;
+  }
+
+  readonly answered: boolean;
 }

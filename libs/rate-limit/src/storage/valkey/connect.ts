@@ -85,7 +85,7 @@ function open(text: string, deadlineMs: number): Connection {
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
-    retryStrategy: (attempt) => Math.min(50 * attempt, 500),
+    retryStrategy: (attempt) => Math.min(50 * attempt, 250),
     maxLoadingRetryTime: 200,
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     connectionName: 'nestjs-valkey-rate-limit',

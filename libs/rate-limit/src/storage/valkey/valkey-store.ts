@@ -104,8 +104,14 @@ export class ValkeyStore implements Store {
     const because = reason === undefined || reason === cause ? '' : ` (${reason.message})`;
     return new StoreUnavailableError(`${this.place}: ${problem}${because}`, {
       cause: cause ?? reason,
+      answered: isReply(cause),
     });
   }
+}
+
+/** An error that the server sent, and not one of the connection. By name, as clients bring their own classes. */
+function isReply(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError';
 }
 
 function isNoScript(error: unknown): boolean {
