@@ -164,7 +164,7 @@ describe.each(adapters)('when Valkey does not answer, on %s', (adapter) => {
     await expectModes(running);
     await ownValkey({ port: server.port });
     await until(async () => (await storeOf(running)) === 'valkey');
-    expect((await call(running, '/local', 4)).statuses).toEqual([200, 200, 200, 429]);
+    expect((await call(running, '/closed', 4)).statuses).toEqual([200, 200, 200, 429]);
   });
 });
 

@@ -13,8 +13,14 @@ export class Circuit {
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  /** @param probe asks the store something that costs nothing; rejects when it does not answer */
-  constructor(private readonly probe: () => Promise<unknown>) {}
+  /**
+   * @param probe asks the store something that costs nothing; rejects when it does not answer
+   * @param onClosed the store answers again
+   */
+  constructor(
+    private readonly probe: () => Promise<unknown>,
+    private readonly onClosed: () => void,
+  ) {}
 
   /** Why the store is left alone; `undefined` while it may be asked. */
   get cause(): Error | undefined {
@@ -43,9 +49,11 @@ export class Circuit {
   async #ask(pauseMs: number): Promise<void> {
     try {
       await this.probe();
-      this.#cause = undefined;
     } catch {
       if (!this.#ended) this.#probeAfter(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
+      return;
     }
+    this.#cause = undefined;
+    this.onClosed();
   }
 }

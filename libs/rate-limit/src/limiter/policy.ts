@@ -26,6 +26,8 @@ export interface Policy<Context> {
   readonly key: Key<Context> | undefined;
   readonly cost: Cost<Context>;
   readonly onStoreFailure: FailureMode;
+  /** The rule by which one of so many processes counts when each has only its own memory: with its share of the limit. */
+  localRule(instances: number): Rule;
 }
 
 export const FAILURE_MODES: readonly FailureMode[] = ['open', 'closed', 'local'];
@@ -58,15 +60,35 @@ export function compilePolicy<Context>(
 ): Policy<Context> {
   checkPolicyName(name, where);
   const options = new OptionReader(where, written);
+  const rule = compileRule(options);
+  const localRules = new Map([[1, rule]]);
   const policy: Policy<Context> = {
     name,
-    rule: compileRule(options),
+    rule,
     key: options.optionalFunction('key', "a function such as key.ip() or (context) => '…'"),
     cost: readCost(options, 1),
     onStoreFailure: options.oneOf('onStoreFailure', FAILURE_MODES, onStoreFailure),
+    localRule: (instances) => {
+      const present = localRules.get(instances);
+      if (present !== undefined) return present;
+      const shared = compileRule(new OptionReader(where, shareOf(written as object, instances)));
+      localRules.set(instances, shared);
+      return shared;
+    },
   };
   options.done();
   return policy;
+}
+
+/** Rounded down, so that all together never allow more; but at least 1, or the outage would be a denial. */
+function shareOf(written: { limit?: number; burst?: number }, instances: number): object {
+  const share = (amount: number) => Math.min(amount, Math.max(1, Math.floor(amount / instances)));
+  const { limit, burst } = written;
+  return {
+    ...written,
+    ...(limit !== undefined && { limit: share(limit) }),
+    ...(burst !== undefined && { burst: share(burst) }),
+  };
 }
 
 /** The `cost` option of a policy or of a decorator. */

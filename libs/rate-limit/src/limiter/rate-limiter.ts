@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Ask } from '../algorithms/algorithm.js';
 import { compileRule, type Rule } from '../algorithms/index.js';
-import { type Clock, systemClock } from '../decision/clock.js';
+import type { Clock } from '../decision/clock.js';
 import { RateLimitConfigError } from '../decision/config-error.js';
 import type { Decision, StoreName } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
-import { MemoryStore } from '../storage/memory/memory-store.js';
 import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../storage/store.js';
 import { checkedCost, checkedKey, checkedLease, unknownPolicy } from './checks.js';
 import { Circuit } from './circuit.js';
+import { Local } from './local.js';
 import { type LimiterLog, Outage } from './outage.js';
 import type { Policy } from './policy.js';
 import type { PolicyName } from './register.js';
@@ -28,6 +28,8 @@ export interface RateLimiterOptions {
   readonly policies: ReadonlyMap<string, Policy<never>>;
   /** What every key in the store begins with. */
   readonly prefix: string;
+  /** Among how many processes limits are shared while each counts in its own memory. */
+  readonly instances: () => number;
   readonly log: LimiterLog;
   readonly clock?: Clock;
 }
@@ -69,13 +71,16 @@ export interface LeaseOptions extends RefundOptions {
  */
 export class RateLimiter {
   readonly #store: Store;
-  readonly #local: MemoryStore;
+  readonly #local: Local;
   readonly #outage: Outage;
-  readonly #circuit = new Circuit(() => this.#probe());
+  readonly #circuit = new Circuit(
+    () => this.#probe(),
+    () => void this.#handOver(),
+  );
 
   constructor(private readonly options: RateLimiterOptions) {
     this.#store = options.store;
-    this.#local = new MemoryStore(options.clock ?? systemClock);
+    this.#local = new Local(options.clock);
     this.#outage = new Outage(options.log, () => performance.now());
   }
 
@@ -239,13 +244,25 @@ export class RateLimiter {
   ): readonly Decision[] {
     const closed = attempts.some(({ policy }) => policy.onStoreFailure === 'closed');
     const isLocal = (_: unknown, index: number) => attempts[index]!.policy.onStoreFailure === 'local';
+    const instances = this.options.instances();
+    const asking = attempts.filter(isLocal);
+    const rules = asking.map(({ policy }) => policy.localRule(instances));
     const asked = stored.filter(isLocal).map((attempt) => (closed ? { ...attempt, cost: 0 } : attempt));
-    const answer = this.#local.consume(asked);
-    const locals = toDecisions(attempts.filter(isLocal), asked, answer, 'local').values();
+    const answer = this.#local.consume(asked, rules);
+    const counted = asked.map((attempt, index) => ({ ...attempt, rule: rules[index]! }));
+    const locals = toDecisions(asking, counted, answer, 'local').values();
     return attempts.map(({ policy: { name, onStoreFailure, rule } }): Decision => {
       if (onStoreFailure === 'local') return locals.next().value!;
       return { outcome: 'unavailable', policy: name, limit: rule.quota.limit, onStoreFailure, cause };
     });
+  }
+
+  async #handOver(): Promise<void> {
+    try {
+      await this.#local.handOver(this.#store);
+    } catch (error) {
+      this.#failed(error as Error, 0);
+    }
   }
 
   #stored({ policy, subject, cost }: PolicyAttempt): Attempt {
@@ -258,7 +275,7 @@ export class RateLimiter {
   async #ask(policy: PolicyName, key: string, ask: Ask, store: StoreName | undefined): Promise<Answer> {
     const found = this.#policy(policy);
     const attempt = { ...ask, rule: found.rule, key: this.#key(found, checkedKey(policy, key)) };
-    if (store === 'local') return this.#local.consume([attempt]);
+    if (store === 'local') return this.#local.consume([attempt], [found.localRule(this.options.instances())]);
     return this.#fromStore(() => this.#store.consume([attempt]));
   }
 

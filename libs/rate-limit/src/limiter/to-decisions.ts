@@ -11,13 +11,13 @@ export function toDecisions(
 ): readonly Decision[] {
   const passed = verdicts.every(({ outcome }) => outcome === 'allowed');
   return verdicts.map((verdict, index): Decision => {
-    const { name, rule } = asked[index]!.policy;
+    const { name } = asked[index]!.policy;
+    const { rule, cost, lease } = attempts[index]!;
     const { remaining, nextMs, resetMs } = verdict;
     const counted = { policy: name, limit: rule.quota.limit, store, at, remaining, nextMs, resetMs };
     if (verdict.outcome === 'denied') {
       return { outcome: 'denied', ...counted, retryAfterMs: verdict.retryAfterMs };
     }
-    const { cost, lease } = attempts[index]!;
     const taken = passed ? cost : 0;
     const { delayMs } = verdict;
     if (lease === undefined || taken === 0) return { outcome: 'allowed', ...counted, delayMs, cost: taken };

@@ -16,6 +16,7 @@ export interface CompiledOptions {
   readonly everyRoute: readonly string[];
   readonly identify: Identify;
   readonly onStoreFailure: FailureMode;
+  readonly instances: () => number;
   readonly deadlineMs: number;
   readonly prefix: string;
   readonly dialect: HeaderDialect | undefined;
@@ -27,6 +28,7 @@ export interface CompiledOptions {
 export const COMPILED_OPTIONS = Symbol('nestjs-valkey-rate-limit:compiled-options');
 
 const WHERE = 'RateLimitModule';
+const MOST_INSTANCES = 10_000;
 const PREFIX = /^[A-Za-z0-9._:-]{1,32}$/;
 
 /** @throws {RateLimitConfigError} for the first option that cannot work */
@@ -53,6 +55,7 @@ export function compileOptions(written: unknown): CompiledOptions {
     everyRoute: readEveryRoute(options.value('everyRoute') ?? [], policies),
     identify: readIdentify(options.value('identify') ?? {}),
     onStoreFailure,
+    instances: readInstances(options),
     deadlineMs: options.duration('deadline', { min: 1, max: 10_000 }, 50),
     prefix: readPrefix(options),
     dialect: headers === 'none' ? undefined : dialects[headers],
@@ -114,6 +117,19 @@ function readIdentify(written: unknown): Identify {
   );
   options.done();
   return user === undefined ? {} : { user };
+}
+
+function readInstances(options: OptionReader): () => number {
+  const instances = options.value('instances');
+  if (typeof instances !== 'function') {
+    const fixed = options.integer('instances', { min: 1, max: MOST_INSTANCES }, 1);
+    return () => fixed;
+  }
+  // Asked in the middle of an outage: whatever it says, there must be a limit.
+  return () => {
+    const said: unknown = instances();
+    return typeof said === 'number' && said >= 1 ? Math.min(Math.round(said), MOST_INSTANCES) : 1;
+  };
 }
 
 function readPrefix(options: OptionReader): string {

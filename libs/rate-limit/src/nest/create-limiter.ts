@@ -24,9 +24,16 @@ export async function createRateLimiter(options: RateLimitModuleOptions): Promis
 
 /** Not connected yet: what else can be wrong with an application is found first. */
 export async function createLimiter(compiled: CompiledOptions): Promise<RateLimiter> {
-  const { policies, prefix, clock } = compiled;
+  const { policies, prefix, instances, clock } = compiled;
   const store = await createStore(compiled);
-  return new RateLimiter({ store, policies, prefix, log: new Logger('RateLimit'), ...(clock && { clock }) });
+  return new RateLimiter({
+    store,
+    policies,
+    prefix,
+    instances,
+    log: new Logger('RateLimit'),
+    ...(clock && { clock }),
+  });
 }
 
 /** The client is loaded only by those who use it. */

@@ -43,6 +43,11 @@ export interface RateLimitModuleOptions<Name extends string = string> {
   identify?: Identify;
   /** What policies do that do not say otherwise when Valkey does not answer. Left out: `'local'`. */
   onStoreFailure?: FailureMode;
+  /**
+   * Among how many instances limits are shared while Valkey does not answer and policies count locally: 1 to 10,000, or
+   * a function that says it. Left out: 1, so that each instance allows the full limit.
+   */
+  instances?: number | (() => number);
   /** The longest that a decision may wait for Valkey: 1 ms to 10 s. Left out: 50 ms. */
   deadline?: Duration;
   /** What every key in Valkey begins with. Left out: `'rl:'`. Applications that share a Valkey need different ones. */
