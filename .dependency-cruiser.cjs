@@ -29,7 +29,11 @@ module.exports = {
     {
       name: 'only-valkey-store-imports-the-client',
       severity: 'error',
-      from: { path: '^(libs|apps)/', pathNot: `${src}/storage/valkey/|/testing/|[.]spec[.]ts$` },
+      comment: 'the lab measures plain layouts beside the library',
+      from: {
+        path: '^(libs|apps)/',
+        pathNot: `${src}/storage/valkey/|/testing/|[.]spec[.]ts$|^apps/lab/src/valkey/`,
+      },
       to: { path: '^(node_modules/)?iovalkey' },
     },
     {
@@ -47,8 +51,9 @@ module.exports = {
     },
     {
       name: 'no-tests-in-the-product',
+      comment: 'the lab starts a local Valkey as the tests do',
       severity: 'error',
-      from: { path: '^(libs|apps)/[^/]+/src/', pathNot: '[.]spec[.]ts$' },
+      from: { path: '^(libs|apps)/[^/]+/src/', pathNot: '[.]spec[.]ts$|^apps/lab/src/valkey/' },
       to: { path: '[.]spec[.]ts$|/testing/|^test/|^tools/' },
     },
     {
