@@ -264,7 +264,8 @@ export function describeLaws(
       const rule = toRule(typical);
       const key = valkey.key().slice(-24).padStart(24, '0');
       for (let count = 0; count < 1_000; count += 1) await take(valkey, rule, key, 1);
-      expect(await valkey.bytes(key)).toBeLessThanOrEqual(bytes);
+      // The budget is Valkey's. Redis keeps the same state larger: up to twice, for a list of five.
+      expect(await valkey.bytes(key)).toBeLessThanOrEqual((await valkey.isValkey()) ? bytes : 2 * bytes);
     });
   });
 

@@ -18,6 +18,8 @@ export interface LawStore extends Store {
   ttl(key: string): Promise<number>;
   /** What the key weighs in Valkey, by MEMORY USAGE; 0 where that can't be seen. */
   bytes(key: string): Promise<number>;
+  /** Whether the server is a Valkey, and not a Redis. */
+  isValkey(): Promise<boolean>;
   /** Takes a key's expiry away. */
   persist(key: string): Promise<void>;
 }
@@ -44,6 +46,7 @@ export function openMemory(): Promise<LawStore> {
     raw: () => Promise.resolve(undefined),
     ttl: () => Promise.resolve(Infinity),
     bytes: () => Promise.resolve(0),
+    isValkey: () => Promise.resolve(false),
     persist: () => Promise.resolve(),
   };
   return Promise.resolve(opened);
@@ -71,6 +74,7 @@ export async function openValkey(): Promise<LawStore> {
     raw: async (key) => [await client.dumpBuffer(key), await client.pexpiretime(key)],
     ttl: (key) => client.pttl(key),
     bytes: async (key) => (await client.memory('USAGE', key)) ?? 0,
+    isValkey: async () => (await client.info('server')).includes('valkey_version'),
     persist: async (key) => void (await client.persist(key)),
   };
   await store.open();
