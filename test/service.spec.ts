@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createRateLimiter, type Decision, type RateLimiter } from 'nestjs-valkey-rate-limit';
+import { createRateLimiter, type RateLimiter } from 'nestjs-valkey-rate-limit';
 import { startValkey } from '../tools/local-valkey.js';
 
 const START = 1_000_000_000_000;
@@ -51,6 +51,7 @@ describe.each(['memory', 'valkey'] as const)('RateLimiter on %s', (store) => {
       limit: 3,
       store,
       at: START,
+      cost: 0,
       remaining: 1,
       retryAfterMs: 60_000,
       nextMs: 60_000,
@@ -72,6 +73,16 @@ describe.each(['memory', 'valkey'] as const)('RateLimiter on %s', (store) => {
     },
   );
 
+  test.each(['log', 'bucket'])(
+    'a refund of a decision of %s that took nothing gives nothing',
+    async (policy) => {
+      await limiter.consume(any(policy), { key: 'ada', cost: 3 });
+      const denied = await limiter.consume(any(policy), { key: 'ada' });
+      await limiter.refund(any(policy), { key: 'ada', ...denied });
+      expect(await remaining(policy)).toBe(0);
+    },
+  );
+
   test('a refund never lifts usage below zero', async () => {
     await limiter.refund(any('bucket'), { key: 'ada', cost: 5 });
     await limiter.refund(any('log'), { key: 'ada', cost: 5 });
@@ -90,12 +101,22 @@ describe.each(['memory', 'valkey'] as const)('RateLimiter on %s', (store) => {
     const second = await limiter.consume(any('places'), { key: 'ada' });
     expect((await limiter.consume(any('places'), { key: 'ada' })).outcome).toBe('denied');
     now += 20_000;
-    expect(await limiter.renew(any('places'), leaseOf(first))).toBe(true);
+    expect(await limiter.renew(any('places'), { key: 'ada', ...first })).toBe(true);
     now += 15_000;
-    expect(await limiter.renew(any('places'), leaseOf(second))).toBe(false);
+    expect(await limiter.renew(any('places'), { key: 'ada', ...second })).toBe(false);
     expect(await remaining('places')).toBe(1);
-    await limiter.release(any('places'), leaseOf(first));
-    await limiter.release(any('places'), leaseOf(first));
+    await limiter.release(any('places'), { key: 'ada', ...first });
+    await limiter.release(any('places'), { key: 'ada', ...first });
+    expect(await remaining('places')).toBe(2);
+  });
+
+  test('a lease of several places is renewed and released whole', async () => {
+    const both = await limiter.consume(any('places'), { key: 'ada', cost: 2 });
+    now += 20_000;
+    expect(await limiter.renew(any('places'), { key: 'ada', ...both })).toBe(true);
+    now += 20_000;
+    expect(await remaining('places')).toBe(0);
+    await limiter.release(any('places'), { key: 'ada', ...both });
     expect(await remaining('places')).toBe(2);
   });
 
@@ -118,6 +139,9 @@ describe.each(['memory', 'valkey'] as const)('RateLimiter on %s', (store) => {
     expect(await message(limiter.renew(any('log'), { key: 'a', lease: 'x' }))).toMatch(
       /counts by sliding-log, and only concurrency has places .* Use refund/,
     );
+    for (const at of [-1, 1.5, NaN, 'now' as never]) {
+      expect(await message(limiter.refund(any('log'), { key: 'a', at }))).toMatch(/at must be the time/);
+    }
     expect(await message(limiter.refund(any('places'), { key: 'a' }))).toMatch(
       /lease must be the id that the decision/,
     );
@@ -142,7 +166,7 @@ test('what was taken locally while Valkey was away is refunded and released loca
 
   const held = await limiter.consume(any('places'), { key: 'ada' });
   expect((await limiter.consume(any('places'), { key: 'ada' })).outcome).toBe('denied');
-  await limiter.release(any('places'), leaseOf(held));
+  await limiter.release(any('places'), { key: 'ada', ...held });
   expect((await limiter.consume(any('places'), { key: 'ada' })).outcome).toBe('allowed');
 
   await expect(limiter.reset(any('log'), { key: 'ada' })).rejects.toThrow(
@@ -150,8 +174,3 @@ test('what was taken locally while Valkey was away is refunded and released loca
   );
   await limiter.close();
 });
-
-function leaseOf(decision: Decision) {
-  if (decision.outcome !== 'allowed' || decision.lease === undefined) throw new Error('No places are held.');
-  return { key: 'ada', ...decision, lease: decision.lease };
-}

@@ -35,6 +35,8 @@ interface OfPolicy {
   readonly policy: string;
   /** The policy's limit, as the key's owner was told it. */
   readonly limit: number;
+  /** What was taken: the cost of an allowed attempt, and 0 where it, or another of the same request, did not pass. */
+  readonly cost: number;
 }
 
 interface ByStore {
@@ -43,14 +45,12 @@ interface ByStore {
   readonly at: number;
 }
 
-interface Taken {
-  /** What was taken: the cost, or 0 where another policy of the request denied. */
-  readonly cost: number;
+interface Holding {
   /** Of a concurrency policy: under which id the places are held, to renew or release them. */
   readonly lease?: string;
 }
 
-export type AllowedDecision = OfPolicy & ByStore & AllowedVerdict & Taken;
+export type AllowedDecision = OfPolicy & ByStore & AllowedVerdict & Holding;
 export type DeniedDecision = OfPolicy & ByStore & DeniedVerdict;
 
 /** The store did not answer and the policy does not limit locally. There are no numbers, because nobody counted. */

@@ -19,6 +19,7 @@ const denied = (policy: string, retryAfterMs: number | undefined): Decision => (
   ...counted,
   policy,
   outcome: 'denied',
+  cost: 0,
   remaining: 0,
   retryAfterMs,
 });
@@ -26,6 +27,7 @@ const denied = (policy: string, retryAfterMs: number | undefined): Decision => (
 const unavailable = (policy: string, onStoreFailure: 'open' | 'closed'): Decision => ({
   policy,
   limit: 10,
+  cost: 0,
   outcome: 'unavailable',
   onStoreFailure,
   cause: new Error('Valkey at valkey://user:secret@10.0.0.7 does not answer'),

@@ -33,3 +33,13 @@ export function checkedCost(policy: string, cost: unknown): number {
     `cost must be a whole number from 0, not ${show(cost)}.`,
   );
 }
+
+/** When something was taken: `undefined` for now. */
+export function checkedAt(policy: string, at: unknown): number | undefined {
+  if (at === undefined || (Number.isSafeInteger(at) && (at as number) >= 0)) return at as number | undefined;
+  throw new RateLimitConfigError(
+    'INVALID_AT',
+    `policy "${policy}"`,
+    `at must be the time that the decision carries, in whole milliseconds since 1970, not ${show(at)}.`,
+  );
+}

@@ -6,7 +6,10 @@ import { OptionReader } from '../decision/option-reader.js';
 /** Who is counted: a text, or `undefined` for the one bucket that all unknown share. */
 export type Key<Context> = (context: Context) => string | undefined;
 
-/** How much of the limit a request takes: a whole number from 0, or a function that says it. */
+/**
+ * How much of the limit a request takes: a whole number from 0, or a function that says it. 0 only looks: do not let a
+ * client say it. A number that is written as text, as in a query, is at least 1.
+ */
 export type Cost<Context> = number | ((context: Context) => number);
 
 /** A policy as it is written: how it counts, whom, and what to do when the store fails. */

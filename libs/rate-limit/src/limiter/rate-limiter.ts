@@ -6,7 +6,7 @@ import { RateLimitConfigError } from '../decision/config-error.js';
 import type { Decision, StoreName } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
 import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../storage/store.js';
-import { checkedCost, checkedKey, checkedLease, unknownPolicy } from './checks.js';
+import { checkedAt, checkedCost, checkedKey, checkedLease, unknownPolicy } from './checks.js';
 import { Circuit } from './circuit.js';
 import { Local } from './local.js';
 import { type LimiterLog, Outage } from './outage.js';
@@ -57,9 +57,7 @@ export interface RefundOptions extends ConsumeOptions {
 }
 
 /** Held places of a concurrency policy. All of it stands in the decision: `{ key, ...decision }`. */
-export interface LeaseOptions extends RefundOptions {
-  lease: string;
-}
+export type LeaseOptions = Pick<RefundOptions, 'key' | 'lease' | 'store'>;
 
 /**
  * The engine: policies applied to keys, decided by the store, and by each policy's `onStoreFailure` when the store
@@ -115,10 +113,11 @@ export class RateLimiter {
    * await limiter.refund('login', { key, ...decision });
    */
   async refund(policy: PolicyName, { key, cost, at, store, lease }: RefundOptions): Promise<void> {
-    const { rule } = this.#policy(policy);
     const given = checkedCost(policy, cost ?? 1);
+    const taken = checkedAt(policy, at);
+    const ask = { cost: -given, ...(taken !== undefined && { at: taken }) };
     if (given === 0) return;
-    const ask = { cost: -given, ...(at !== undefined && { at }) };
+    const { rule } = this.#policy(policy);
     await this.#ask(
       policy,
       key,
@@ -133,22 +132,22 @@ export class RateLimiter {
    * @throws {RateLimitConfigError} for a policy without places
    * @throws {StoreUnavailableError} when Valkey did not answer
    */
-  async renew(policy: PolicyName, { key, cost, store, lease }: LeaseOptions): Promise<boolean> {
+  async renew(policy: PolicyName, { key, store, lease }: LeaseOptions): Promise<boolean> {
     this.#requirePlaces(policy);
-    const ask = { cost: checkedCost(policy, cost ?? 1), lease: checkedLease(policy, lease), renew: true };
+    const ask = { cost: 1, lease: checkedLease(policy, lease), renew: true };
     const { verdicts } = await this.#ask(policy, key, ask, store);
     return verdicts[0]!.outcome === 'allowed';
   }
 
   /**
-   * Gives places back. Doing it twice, or when the lease has ended, is harmless.
+   * Gives the places of a lease back, all of them. Doing it twice, or when the lease has ended, is harmless.
    *
    * @throws {RateLimitConfigError} for a policy without places
    * @throws {StoreUnavailableError} when Valkey did not answer; the places come back when the lease ends
    */
-  async release(policy: PolicyName, options: LeaseOptions): Promise<void> {
+  async release(policy: PolicyName, { key, store, lease }: LeaseOptions): Promise<void> {
     this.#requirePlaces(policy);
-    await this.refund(policy, options);
+    await this.#ask(policy, key, { cost: -1, lease: checkedLease(policy, lease) }, store);
   }
 
   /**
@@ -253,7 +252,14 @@ export class RateLimiter {
     const locals = toDecisions(asking, counted, answer, 'local').values();
     return attempts.map(({ policy: { name, onStoreFailure, rule } }): Decision => {
       if (onStoreFailure === 'local') return locals.next().value!;
-      return { outcome: 'unavailable', policy: name, limit: rule.quota.limit, onStoreFailure, cause };
+      return {
+        outcome: 'unavailable',
+        policy: name,
+        limit: rule.quota.limit,
+        cost: 0,
+        onStoreFailure,
+        cause,
+      };
     });
   }
 

@@ -16,7 +16,7 @@ export function toDecisions(
     const { remaining, nextMs, resetMs } = verdict;
     const counted = { policy: name, limit: rule.quota.limit, store, at, remaining, nextMs, resetMs };
     if (verdict.outcome === 'denied') {
-      return { outcome: 'denied', ...counted, retryAfterMs: verdict.retryAfterMs };
+      return { outcome: 'denied', ...counted, cost: 0, retryAfterMs: verdict.retryAfterMs };
     }
     const taken = passed ? cost : 0;
     const { delayMs } = verdict;

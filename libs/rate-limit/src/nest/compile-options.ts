@@ -59,7 +59,7 @@ export function compileOptions(written: unknown): CompiledOptions {
     deadlineMs: options.duration('deadline', { min: 1, max: 10_000 }, 50),
     prefix: readPrefix(options),
     dialect: headers === 'none' ? undefined : dialects[headers],
-    clock: options.optionalFunction('clock', 'a function that gives milliseconds since 1970'),
+    clock: readClock(options),
     problem: options.optionalFunction('problem', 'a function that makes the body'),
   };
   options.done();
@@ -130,6 +130,14 @@ function readInstances(options: OptionReader): () => number {
     const said: unknown = instances();
     return typeof said === 'number' && said >= 1 ? Math.min(Math.round(said), MOST_INSTANCES) : 1;
   };
+}
+
+function readClock(options: OptionReader): Clock | undefined {
+  const wanted = 'a function that gives whole milliseconds since 1970';
+  const clock = options.optionalFunction<Clock>('clock', wanted);
+  const now: unknown = clock?.();
+  if (clock === undefined || (Number.isSafeInteger(now) && (now as number) >= 0)) return clock;
+  throw options.refuse('clock', wanted, now);
 }
 
 function readPrefix(options: OptionReader): string {

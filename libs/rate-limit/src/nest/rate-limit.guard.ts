@@ -8,7 +8,7 @@ import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import { RateLimitContext, type RateLimitRequest, textOf } from './context.js';
 import { RateLimitException } from './rate-limit.exception.js';
 import { requestCost } from './request-cost.js';
-import { type Route, RouteTable } from './route-table.js';
+import { type Route, type RoutePolicy, RouteTable } from './route-table.js';
 
 /** Marks a request that was counted, so that a guard that is bound twice counts it once. */
 const COUNTED = Symbol('nestjs-valkey-rate-limit:counted');
@@ -34,11 +34,11 @@ export class RateLimitGuard implements CanActivate {
     const route = this.routes.find(execution.getClass(), execution.getHandler());
     if (route === undefined) return true;
     const request = execution.getArgByIndex<Marked>(0);
-    if (request[COUNTED] === true || isPreflight(request)) return true;
+    if (request[COUNTED] === true || (route.answersOptions && isPreflight(request))) return true;
     request[COUNTED] = true;
 
     const context = new RateLimitContext(request, execution, this.options.identify);
-    const decisions = this.limiter.decide(route.map((policy) => attempt(policy, context)));
+    const decisions = this.limiter.decide(route.policies.map((policy) => attempt(policy, context)));
     return decisions instanceof Promise
       ? decisions.then((decided) => this.#answer(route, decided, context))
       : this.#answer(route, decisions, context);
@@ -70,13 +70,13 @@ export class RateLimitGuard implements CanActivate {
       const decision = decisions[index]!;
       if (decision.outcome === 'unavailable') continue;
       counted.push(decision);
-      announced.push(route[index]!.announcement!);
+      announced.push(route.policies[index]!.announcement!);
     }
     if (counted.length > 0) dialect.write(counted, announced, set);
   }
 }
 
-function attempt({ policy, key, cost }: Route[number], context: RateLimitContext): PolicyAttempt {
+function attempt({ policy, key, cost }: RoutePolicy, context: RateLimitContext): PolicyAttempt {
   return {
     policy,
     subject: textOf(key(context)),
@@ -84,7 +84,11 @@ function attempt({ policy, key, cost }: Route[number], context: RateLimitContext
   };
 }
 
-/** A CORS preflight asks for permission on behalf of a request that will be counted itself. */
+/**
+ * A CORS preflight asks for permission on behalf of a request that will be counted itself. Only a handler for OPTIONS is
+ * spared: behind one for every method, a client that says it is a preflight would run it without a limit. With
+ * `enableCors`, adapters answer preflights before any guard.
+ */
 function isPreflight({ method, headers }: RateLimitRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }

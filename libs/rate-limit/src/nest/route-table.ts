@@ -1,5 +1,5 @@
-import type { Type } from '@nestjs/common';
-import { PATH_METADATA } from '@nestjs/common/constants.js';
+import { RequestMethod, type Type } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
@@ -23,7 +23,11 @@ export interface RoutePolicy {
 }
 
 /** What applies to one handler. */
-export type Route = readonly RoutePolicy[];
+export interface Route {
+  readonly policies: readonly RoutePolicy[];
+  /** Whether it was written to answer OPTIONS, and so CORS preflights. */
+  readonly answersOptions: boolean;
+}
 
 export interface RouteTableOptions {
   readonly policies: ReadonlyMap<string, Policy<RateLimitContext>>;
@@ -127,12 +131,13 @@ export class RouteTable {
       }
     }
     const skips = [readSkipped(ofClass), readSkipped(ofHandler)];
-    const route = [...merged.values()].filter(({ policy: { name } }) => {
+    const policies = [...merged.values()].filter(({ policy: { name } }) => {
       return !skips.some((names) => names === 'all' || names.includes(name));
     });
-    if (route.length === 0) return;
+    if (policies.length === 0) return;
+    const answersOptions = Reflect.getMetadata(METHOD_METADATA, ofHandler) === RequestMethod.OPTIONS;
     const byHandler = this.#routes.get(place.controller) ?? new Map<object, Route>();
-    this.#routes.set(place.controller, byHandler.set(ofHandler, route));
+    this.#routes.set(place.controller, byHandler.set(ofHandler, { policies, answersOptions }));
   }
 
   #routePolicy(place: Place, { policy: named, use }: Use): RoutePolicy {
@@ -140,6 +145,14 @@ export class RouteTable {
       typeof named === 'object' && named !== null
         ? this.#inline.find(place, named)!
         : this.#configured(place, named);
+    if (policy.rule.quota.unit === 'concurrent-requests') {
+      throw new RateLimitConfigError(
+        'CONCURRENCY_ON_ROUTE',
+        describePlace(place),
+        `policy "${policy.name}" counts by concurrency, and nothing would give its places back at the end of a request. ` +
+          'Inject RateLimiter, and call consume() and release() around the work.',
+      );
+    }
     const { dialect } = this.options;
     let cost = policy.cost;
     if (use !== undefined) {

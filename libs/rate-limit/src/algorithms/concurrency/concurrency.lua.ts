@@ -31,15 +31,14 @@ if held > 0 then
   end
 end
 allowed = cost <= 0 or cost <= limit - held
+local own = 0 -- places of the lease that is renewed
 if renews then
-  allowed = true
-  for i = 1, cost do
-    local score = redis.call('ZSCORE', key, id .. ':' .. i)
-    if not score or score - now <= 0 then
-      allowed = false
-      break
-    end
+  local score = redis.call('ZSCORE', key, id .. ':1')
+  while score and score - now > 0 do
+    own = own + 1
+    score = redis.call('ZSCORE', key, id .. ':' .. own + 1)
   end
+  allowed = own > 0
 elseif not allowed and cost <= limit then
   fits = ends(ended + held + cost - limit - 1)
 end
@@ -54,19 +53,22 @@ if allowed and cost > 0 then
 end
 if cost < 0 then
   commit = function()
-    redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
-    for i = 1, -cost do
-      if redis.call('ZREM', key, id .. ':' .. i) == 0 then
-        break
-      end
+    if ended > 0 then
+      redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+    end
+    local place = 1 -- a lease is given back whole
+    while redis.call('ZREM', key, id .. ':' .. place) == 1 do
+      place = place + 1
     end
   end
 elseif allowed and cost > 0 or not allowed and foreign then
-  local places = allowed and cost or 0
+  local places = renews and own or allowed and cost or 0
   local clock_stepped_back = foreign
   local expiry = ttl + margin
   commit = function()
-    redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+    if ended > 0 then -- not otherwise: Valkey refuses new places when its memory is full only before the first write
+      redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+    end
     if clock_stepped_back then
       local late = redis.call('ZRANGEBYSCORE', key, string.format('(%.0f', now + lease), '+inf')
       for i = 1, #late do

@@ -6,7 +6,8 @@ import lua from './concurrency.lua.js';
 
 /**
  * At most `limit` at once. A place is held as a lease: it is released, or renewed while the work goes on, or ends by
- * itself, so that a process that dies gives its places back. A request of cost c holds c places.
+ * itself, so that a process that dies gives its places back. A request of cost c holds c places under one lease, which are
+ * renewed and released together.
  *
  * @example
  * { algorithm: 'concurrency', limit: 10, lease: '30s' }
@@ -73,20 +74,19 @@ function step(
   // Of nothing, nothing comes back.
   const some = held > 0 && limit > 0;
   const next = some ? ends(Math.max(0, held - limit)) : 0;
-  const isOwn = (place: Place) => place.lease === ask.lease && place.number <= Math.abs(cost);
-  const allowed =
-    ask.renew === true ? holding.filter(isOwn).length === cost : cost <= 0 || cost <= limit - held;
+  const isOwn = (place: Place) => place.lease === ask.lease;
+  const own = ask.renew === true ? holding.filter(isOwn) : [];
+  const allowed = ask.renew === true ? own.length > 0 : cost <= 0 || cost <= limit - held;
   const fits = allowed || ask.renew === true || cost > limit ? 0 : ends(held + cost - limit - 1);
   let kept: ConcurrencyState | undefined;
+  // A lease is given back whole.
   if (cost < 0) kept = holding.filter((place) => !isOwn(place));
   else if (allowed && cost > 0) {
-    const { lease: id = '' } = ask;
-    const places = Array.from({ length: cost }, (_, index) => ({
-      lease: id,
-      number: index + 1,
-      ends: now + lease,
-    }));
-    kept = [...bounded.filter((place) => !isOwn(place)), ...places];
+    const places = ask.renew === true ? own : newPlaces(ask);
+    kept = [
+      ...bounded.filter((place) => !isOwn(place)),
+      ...places.map((place) => ({ ...place, ends: now + lease })),
+    ];
   } else if (!allowed && foreign) kept = bounded;
   return {
     allowed,
@@ -94,4 +94,8 @@ function step(
     state: kept,
     ttlMs: allowed && cost > 0 ? lease : last,
   };
+}
+
+function newPlaces({ cost, lease = '' }: Ask): Omit<Place, 'ends'>[] {
+  return Array.from({ length: cost }, (_, index) => ({ lease, number: index + 1 }));
 }

@@ -72,7 +72,7 @@ function dateOf(
 /** Whether a text names a time zone that this Node knows. */
 export function isTimeZone(name: unknown): name is string {
   try {
-    return typeof name === 'string' && Temporal.Now.zonedDateTimeISO(name) !== undefined;
+    return typeof name === 'string' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
   } catch {
     return false;
   }

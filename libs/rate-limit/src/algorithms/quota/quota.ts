@@ -68,7 +68,7 @@ export const quota = defineAlgorithm<QuotaOptions, QuotaParams, WindowState>({
 
 function readPeriod(options: OptionReader): Period {
   const period = options.value('period');
-  if (typeof period === 'string' && period in LAST_ANCHOR) return period as Period;
+  if (typeof period === 'string' && Object.hasOwn(LAST_ANCHOR, period)) return period as Period;
   const wanted = "'hour', 'day', 'week' or 'month'";
   if (options.value('window') === undefined) throw options.refuse('period', wanted, period);
   throw new RateLimitConfigError(

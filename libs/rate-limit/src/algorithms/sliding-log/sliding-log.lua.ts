@@ -3,8 +3,8 @@ export default `-- sliding-log: never more than \`limit\` in any \`window\`. The
 --
 -- ARGV[a]      limit
 -- ARGV[a + 1]  window in ms
--- value        a list: a time in ms; then, for each unit, how many ms after it the unit was taken, the oldest first
---              (short numbers, which take half the bytes of times)
+-- value        a list: minus a time in ms; then, for each unit, how many ms after it the unit was taken, the oldest
+--              first (short numbers, which take half the bytes of times, and are never below 0)
 -- reading      units in the window, ms until the one leaves after which more remains, ms until the last leaves, ms until
 --              a denied cost fits in
 
@@ -13,7 +13,7 @@ a = a + 2
 
 local horizon = now - window -- what was taken then or before has left the window
 local size = redis.call('LLEN', key) - 1
-local base = size > 0 and redis.call('LINDEX', key, 0) + 0 or now
+local base = size > 0 and -redis.call('LINDEX', key, 0) or now
 local function taken_at(index) -- from 1
   return base + redis.call('LINDEX', key, index)
 end
@@ -80,16 +80,18 @@ elseif allowed and cost > 0 or not allowed and foreign then
       -- Anew, because there is nothing yet, the clock stepped back, or the numbers have become long. What lies in the
       -- future was taken now.
       local old = live > 0 and redis.call('LRANGE', key, first, -1) or {}
-      redis.call('DEL', key)
+      if size >= 0 then -- not otherwise: Valkey refuses new keys when its memory is full only before the first write
+        redis.call('DEL', key)
+      end
       local new_base = live > 0 and math.min(base + old[1], now) or now
-      redis.call('RPUSH', key, new_base)
+      redis.call('RPUSH', key, -new_base)
       for i = 1, #old do
         added[i] = math.min(base + old[i], now) - new_base
       end
       base = new_base
     elseif first > 1 then
       redis.call('LPOP', key, first)
-      redis.call('LPUSH', key, base)
+      redis.call('LPUSH', key, -base)
     end
     for i = 1, units do
       added[#added + 1] = now - base

@@ -38,7 +38,7 @@ function caseOf(name: string, outcome: CountedDecision['outcome'], numbers: Numb
     decision:
       outcome === 'allowed'
         ? { ...counted, outcome, delayMs: 0, cost: 1 }
-        : { ...counted, outcome, retryAfterMs: nextMs > 0 ? nextMs : undefined },
+        : { ...counted, outcome, cost: 0, retryAfterMs: nextMs > 0 ? nextMs : undefined },
   };
 }
 

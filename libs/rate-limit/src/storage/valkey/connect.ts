@@ -78,9 +78,10 @@ function open(text: string, deadlineMs: number): Connection {
   const client = new Redis(text, {
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // A server that says nothing for that long is given up, and what it was sent with it. Not sooner than an answer may
-    // take.
-    socketTimeout: 3 * deadlineMs,
+    // A server that says nothing for that long is given up, and what it was sent with it. Much longer than an answer
+    // takes, because the client's timer does not know that this process was busy and has not read the answer yet; little
+    // piles up meanwhile, as a store that missed one deadline is left alone.
+    socketTimeout: Math.max(1_000, 3 * deadlineMs),
     disconnectTimeout: 100,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,

@@ -1,0 +1,59 @@
+import { describe, expect, test } from '@jest/globals';
+import { toRule } from '../../../testing/asking.js';
+import { MemoryStore } from './memory-store.js';
+
+const START = 1_000_000_000_000;
+
+describe('the memory store', () => {
+  const open = () => {
+    const clock = { now: START };
+    return { clock, store: new MemoryStore(() => clock.now) };
+  };
+  const minute = toRule({ algorithm: 'fixed-window', limit: 2, window: '1m' });
+  const hour = toRule({ algorithm: 'fixed-window', limit: 2, window: '1h' });
+
+  test('lets go of what has run out as new keys come, so that it holds no more than twice what is in use', () => {
+    const { clock, store } = open();
+    for (let client = 0; client < 100_000; client += 1) {
+      clock.now += 10; // 6,000 new clients a minute
+      store.consume([{ rule: minute, key: `client-${client}`, cost: 1 }]);
+    }
+    expect(store.size).toBeLessThan(12_000);
+  });
+
+  test('keeps a refused client through a flood of new ones, until its time has come', () => {
+    const { clock, store } = open();
+    const begin = START + 3_600_000 - (START % 3_600_000);
+    clock.now = begin;
+    const take = () => store.consume([{ rule: hour, key: 'blocked', cost: 1 }]).verdicts[0]!.outcome;
+    expect([take(), take(), take()]).toEqual(['allowed', 'allowed', 'denied']);
+    for (let client = 0; client < 50_000; client += 1) {
+      store.consume([{ rule: minute, key: `client-${client}`, cost: 1 }]);
+      if (client % 1_000 === 0) clock.now += 60_000;
+    }
+    clock.now = begin + 3_600_000 - 1;
+    expect(take()).toBe('denied');
+    clock.now += 1;
+    expect(take()).toBe('allowed');
+  });
+
+  test('keeps a state for as long as a denial under a longer window promises', () => {
+    const { clock, store } = open();
+    store.consume([{ rule: minute, key: 'client', cost: 2 }]);
+    expect(store.consume([{ rule: hour, key: 'client', cost: 1 }]).verdicts[0]!.outcome).toBe('denied');
+    clock.now += 120_000;
+    for (let client = 0; client < 20_000; client += 1) {
+      store.consume([{ rule: minute, key: `client-${client}`, cost: 1 }]);
+    }
+    expect(store.consume([{ rule: hour, key: 'client', cost: 1 }]).verdicts[0]!.outcome).toBe('denied');
+  });
+
+  test('holds nothing for looks, refusals and what was given back', () => {
+    const { store } = open();
+    store.consume([{ rule: minute, key: 'looks', cost: 0 }]);
+    store.consume([{ rule: minute, key: 'asks for too much', cost: 3 }]);
+    store.consume([{ rule: minute, key: 'gives back', cost: 1 }]);
+    store.consume([{ rule: minute, key: 'gives back', cost: -1 }]);
+    expect(store.size).toBe(0);
+  });
+});
