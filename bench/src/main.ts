@@ -62,7 +62,13 @@ console.log(
 async function startServer(variant: Variant, url: string) {
   const script = new URL('./server.ts', import.meta.url).pathname;
   const child = spawn('node', ['--import', 'tsx', script, variant], {
-    env: { ...process.env, VALKEY_URL: url, NODE_ENV: 'production' },
+    // The bench's own tsconfig resolves the library to what was built, and not to its sources.
+    env: {
+      ...process.env,
+      VALKEY_URL: url,
+      NODE_ENV: 'production',
+      TSX_TSCONFIG_PATH: `${import.meta.dirname}/../tsconfig.json`,
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];

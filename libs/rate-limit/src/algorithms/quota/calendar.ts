@@ -71,8 +71,10 @@ function dateOf(
 
 /** Whether a text names a time zone that this Node knows. */
 export function isTimeZone(name: unknown): name is string {
+  if (typeof name !== 'string') return false;
   try {
-    return typeof name === 'string' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+    Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
   } catch {
     return false;
   }
