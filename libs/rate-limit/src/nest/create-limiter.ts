@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { Engine } from '../limiter/engine.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { MemoryStore } from '../storage/memory/memory-store.js';
 import type { Store } from '../storage/store.js';
@@ -6,7 +7,7 @@ import { compileOptions, type CompiledOptions } from './compile-options.js';
 import type { RateLimitModuleOptions } from './options.js';
 
 /**
- * The engine without an application: for scripts, workers and tests. `everyRoute` and what else concerns HTTP has no
+ * The limits without an application: for scripts, workers and tests. `everyRoute` and what else concerns HTTP has no
  * effect. Close it when it is no longer needed.
  *
  * @throws {RateLimitConfigError} (rejects) for options that cannot work
@@ -17,23 +18,17 @@ import type { RateLimitModuleOptions } from './options.js';
  * await limiter.close();
  */
 export async function createRateLimiter(options: RateLimitModuleOptions): Promise<RateLimiter> {
-  const limiter = await createLimiter(compileOptions(options));
-  await limiter.open();
-  return limiter;
+  const compiled = compileOptions(options);
+  const engine = await createEngine(compiled);
+  await engine.open();
+  return new RateLimiter(engine, compiled.policies);
 }
 
 /** Not connected yet: what else can be wrong with an application is found first. */
-export async function createLimiter(compiled: CompiledOptions): Promise<RateLimiter> {
-  const { policies, prefix, instances, clock } = compiled;
+export async function createEngine(compiled: CompiledOptions): Promise<Engine> {
+  const { prefix, instances, clock } = compiled;
   const store = await createStore(compiled);
-  return new RateLimiter({
-    store,
-    policies,
-    prefix,
-    instances,
-    log: new Logger('RateLimit'),
-    ...(clock && { clock }),
-  });
+  return new Engine({ store, prefix, instances, log: new Logger('RateLimit'), ...(clock && { clock }) });
 }
 
 /** The client is loaded only by those who use it. */

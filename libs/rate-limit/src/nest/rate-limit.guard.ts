@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { type Decision, passes } from '../decision/decision.js';
 import type { Announcement, CountedDecision, SetField } from '../http/header-dialect.js';
 import { refuse } from '../http/problem.js';
-import { type PolicyAttempt, RateLimiter } from '../limiter/rate-limiter.js';
+import { Engine, type PolicyAttempt } from '../limiter/engine.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import { RateLimitContext, type RateLimitRequest, textOf } from './context.js';
 import { RateLimitException } from './rate-limit.exception.js';
@@ -23,7 +23,7 @@ type Marked = RateLimitRequest & { [COUNTED]?: true };
 export class RateLimitGuard implements CanActivate {
   constructor(
     @Inject(RouteTable) private readonly routes: RouteTable,
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Engine) private readonly engine: Engine,
     /** The host and not its adapter, which a testing module sets only after the guard is made. */
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
@@ -38,7 +38,7 @@ export class RateLimitGuard implements CanActivate {
     request[COUNTED] = true;
 
     const context = new RateLimitContext(request, execution, this.options.identify);
-    const decisions = this.limiter.decide(route.policies.map((policy) => attempt(policy, context)));
+    const decisions = this.engine.decide(route.policies.map((policy) => attempt(policy, context)));
     return decisions instanceof Promise
       ? decisions.then((decided) => this.#answer(route, decided, context))
       : this.#answer(route, decisions, context);

@@ -9,9 +9,10 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule, DiscoveryService, ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError } from '../decision/config-error.js';
+import { Engine } from '../limiter/engine.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { COMPILED_OPTIONS, compileOptions, type CompiledOptions } from './compile-options.js';
-import { createLimiter } from './create-limiter.js';
+import { createEngine } from './create-limiter.js';
 import type { RateLimitModuleOptions } from './options.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RouteTable } from './route-table.js';
@@ -43,7 +44,12 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
       inject: [{ token: MODULE_OPTIONS_TOKEN, optional: true }],
       useFactory: compileOptions,
     },
-    { provide: RateLimiter, inject: [COMPILED_OPTIONS], useFactory: createLimiter },
+    { provide: Engine, inject: [COMPILED_OPTIONS], useFactory: createEngine },
+    {
+      provide: RateLimiter,
+      inject: [Engine, COMPILED_OPTIONS],
+      useFactory: (engine: Engine, { policies }: CompiledOptions) => new RateLimiter(engine, policies),
+    },
     {
       provide: RouteTable,
       inject: [DiscoveryService, COMPILED_OPTIONS],
@@ -54,12 +60,12 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
     { provide: APP_GUARD, useExisting: RateLimitGuard },
   ],
   // All that the guard needs as well, because Nest makes another one wherever it is bound by hand.
-  exports: [RateLimiter, RateLimitGuard, RouteTable, COMPILED_OPTIONS],
+  exports: [RateLimiter, RateLimitGuard, RouteTable, Engine, COMPILED_OPTIONS],
 })
 export class RateLimitModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
   constructor(
     @Inject(RouteTable) private readonly routes: RouteTable,
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(Engine) private readonly engine: Engine,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
     super();
@@ -79,12 +85,12 @@ export class RateLimitModule extends ConfigurableModuleClass implements OnModule
   async onModuleInit(): Promise<void> {
     this.#refuseTwo();
     this.routes.build();
-    new Logger('RateLimit').log(`Counting in ${this.limiter.place}.`);
-    await this.limiter.open();
+    new Logger('RateLimit').log(`Counting in ${this.engine.place}.`);
+    await this.engine.open();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.limiter.close();
+    await this.engine.close();
   }
 
   #refuseTwo(): void {

@@ -5,6 +5,7 @@ import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
 import { announce, type Announcement, type HeaderDialect } from '../http/header-dialect.js';
+import { holdsPlaces } from '../limiter/engine.js';
 import { type Cost, type Policy, readCost } from '../limiter/policy.js';
 import { unknownPolicy } from '../limiter/checks.js';
 import type { RateLimitContext } from './context.js';
@@ -145,7 +146,7 @@ export class RouteTable {
       typeof named === 'object' && named !== null
         ? this.#inline.find(place, named)!
         : this.#configured(place, named);
-    if (policy.rule.quota.unit === 'concurrent-requests') {
+    if (holdsPlaces(policy.rule)) {
       throw new RateLimitConfigError(
         'CONCURRENCY_ON_ROUTE',
         describePlace(place),
