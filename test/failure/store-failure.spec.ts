@@ -21,6 +21,9 @@ const SLACK_MS = 200;
 
 const limit: RateLimitPolicy = { algorithm: 'token-bucket', limit: 3, window: '1h', key: key.global() };
 
+/** One policy on two handlers. */
+const bothLocal = { ...limit, name: 'both-local' };
+
 @Controller()
 class Routes {
   @Get('open')
@@ -41,8 +44,14 @@ class Routes {
     return 'ok';
   }
 
+  @Get('alone')
+  @RateLimit(bothLocal)
+  alone() {
+    return 'ok';
+  }
+
   @Get('both')
-  @RateLimit({ ...limit, name: 'both-local' })
+  @RateLimit(bothLocal)
   @RateLimit({ ...limit, name: 'both-closed', onStoreFailure: 'closed' })
   both() {
     return 'ok';
@@ -178,6 +187,7 @@ describe('when Valkey answers, but not as it should', () => {
     const running = await startApp(moduleFor(gone.url), 'fastify', { module: new LimiterLogs().install });
     const { statuses } = await call(running, '/both', 5);
     expect(statuses).toEqual([503, 503, 503, 503, 503]);
+    expect((await call(running, '/alone', 4)).statuses).toEqual([200, 200, 200, 429]);
   });
 
   test('SCRIPT FLUSH in the middle: every decision is still made in Valkey', async () => {

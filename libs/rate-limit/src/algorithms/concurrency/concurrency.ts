@@ -35,7 +35,7 @@ interface Place {
 /** The places that are held, the one that ends first in front. */
 type ConcurrencyState = readonly Place[];
 
-/** A thousand held places are 120 kB in Valkey. */
+/** A thousand held places are about 100 kB in Valkey. */
 const HIGHEST_LIMIT = 10_000;
 
 export const concurrency = defineAlgorithm<ConcurrencyOptions, ConcurrencyParams, ConcurrencyState>({

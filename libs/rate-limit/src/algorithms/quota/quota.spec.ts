@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { toRule } from '../../../testing/asking.js';
+import { take, toRule } from '../../../testing/asking.js';
 import { describeLaws } from '../../../testing/law.js';
+import { openValkey } from '../../../testing/stores.js';
 import { MemoryStore } from '../../storage/memory/memory-store.js';
+import type { Rule } from '../index.js';
 import { Calendar, type CalendarOptions } from './calendar.js';
 import type { QuotaOptions } from './quota.js';
 
@@ -113,6 +115,25 @@ describe('quota', () => {
     now += HOUR;
     expect(take(1)).toMatchObject({ outcome: 'allowed', remaining: 1, resetMs: 28 * 24 * HOUR });
   });
+
+  test.each([-50, -3, -1, 1, 3, 50])(
+    'a process whose clock is %d hours off gains nothing, and frees nobody',
+    async (hours) => {
+      const store = await openValkey();
+      const right = toRule({ algorithm: 'quota', limit: 3, period: 'hour' });
+      const wrong: Rule = { ...right, args: (ask, now) => right.args(ask, () => now() + hours * HOUR) };
+      const [key, fresh] = [store.key(), store.key()];
+      await take(store, right, key, 2);
+      expect(await take(store, wrong, key, 1)).toMatchObject({ outcome: 'allowed', remaining: 0 });
+      expect(await take(store, right, key, 1)).toMatchObject({ outcome: 'denied', remaining: 0 });
+      expect(await take(store, wrong, fresh, 3)).toMatchObject({ outcome: 'allowed', remaining: 0 });
+      const denied = await take(store, wrong, fresh, 1);
+      expect(denied.outcome).toBe('denied');
+      expect(denied.resetMs).toBeGreaterThan(0);
+      expect(denied.resetMs).toBeLessThanOrEqual(HOUR);
+      await store.close();
+    },
+  );
 
   test('what a calendar cannot have is refused', () => {
     const rule = (options: object) => () => toRule({ algorithm: 'quota', limit: 1, ...options } as never);

@@ -39,7 +39,6 @@ export function isClient(value: unknown): value is ValkeyClient {
  * Opens a connection of our own to a URL, or takes the client that the application has.
  *
  * @param deadlineMs the longest that anybody waits for an answer
-
  * @throws {RateLimitConfigError} for what is neither
  */
 export function connect(target: unknown, deadlineMs: number): Connection {

@@ -10,9 +10,8 @@ export interface Script {
 /**
  * The one script that decides any number of attempts, all or nothing, assembled from the Lua twins of the algorithms.
  *
- * It has no `#!lua` line: with one, a server whose memory is full would refuse denials too (they only read), and a
- * Redis 6 would not know it. The algorithms stand inline in an if-chain, because functions and dispatch tables would be built anew
- * at each call.
+ * It has no `#!lua` line: with one, a server whose memory is full would refuse denials too, which only read. The
+ * algorithms stand inline in an if-chain, because functions and dispatch tables would be built anew at each call.
  *
  * What an algorithm finds: `key`, `now`, `margin` (to be added to every expiry), `cost`, `at` (where cost is below 0:
  * when it was taken), and `a`, the index in ARGV of its first parameter, which it moves behind its last. What it leaves:
