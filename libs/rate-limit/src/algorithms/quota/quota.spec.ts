@@ -109,11 +109,11 @@ describe('quota', () => {
     let now = at('2026-01-31T22:00:00Z');
     const store = new MemoryStore(() => now);
     const rule = toRule({ algorithm: 'quota', limit: 2, period: 'month', timeZone: 'Europe/Berlin' });
-    const take = (cost: number) => store.consume([{ rule, key: 'tenant', cost }]).verdicts[0];
-    expect(take(2)).toMatchObject({ outcome: 'allowed', remaining: 0, resetMs: HOUR });
-    expect(take(1)).toMatchObject({ outcome: 'denied', retryAfterMs: HOUR });
+    const ask = (cost: number) => store.consume([{ rule, key: 'tenant', cost }]).verdicts[0];
+    expect(ask(2)).toMatchObject({ outcome: 'allowed', remaining: 0, resetMs: HOUR });
+    expect(ask(1)).toMatchObject({ outcome: 'denied', retryAfterMs: HOUR });
     now += HOUR;
-    expect(take(1)).toMatchObject({ outcome: 'allowed', remaining: 1, resetMs: 28 * 24 * HOUR });
+    expect(ask(1)).toMatchObject({ outcome: 'allowed', remaining: 1, resetMs: 28 * 24 * HOUR });
   });
 
   test.each([-50, -3, -1, 1, 3, 50])(
