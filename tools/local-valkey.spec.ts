@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { type LocalValkey, startValkey } from './local-valkey.js';
+import { type LocalValkey, startValkey, startValkeys } from './local-valkey.js';
 
 const started: LocalValkey[] = [];
 
@@ -64,6 +64,12 @@ describe('a local Valkey', () => {
     expect(await ask(port, 'PING')).toMatch(/^-NOAUTH/);
   });
 
+  test('reads a config file, which its options win over', async () => {
+    const { port } = await start({ config: 'maxmemory 2mb\nmaxclients 50\n', args: ['--maxclients', '60'] });
+    expect(await ask(port, 'CONFIG GET maxmemory')).toContain('\r\n2097152\r\n');
+    expect(await ask(port, 'CONFIG GET maxclients')).toContain('\r\n60\r\n');
+  });
+
   test('stops: that process, its folder, and no other', async () => {
     const [one, two] = await Promise.all([start(), start()]);
     await one.stop();
@@ -116,6 +122,14 @@ describe('a server that cannot be had', () => {
   test('a port that is taken', async () => {
     const { port } = await start();
     await expect(start({ port })).rejects.toThrow(/ended with code 1 .*Address already in use/s);
+  });
+
+  test('one of several: the others are ended', async () => {
+    const { port, stop } = await start();
+    await stop();
+    const bad = { args: ['--no-such-option', 'x'] };
+    await expect(startValkeys([{ port }, bad])).rejects.toThrow('no-such-option');
+    await expect(ask(port, 'PING')).rejects.toThrow('ECONNREFUSED');
   });
 
   test('an option that the server refuses: its own words are in the error', async () => {

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import { findValkeyServer, type ServerCommand } from './valkey-binary.js';
 
 export interface LocalValkeyOptions {
@@ -13,6 +14,19 @@ export interface LocalValkeyOptions {
   readonly port?: number;
   /** A working folder that is kept. Otherwise a temporary one, removed with the server. */
   readonly dir?: string;
+  /** Text of a config file in the working folder, for what is no option. The server may write to it. */
+  readonly config?: string;
+  /** Makes it speak TLS, and nothing else, on its port. */
+  readonly tls?: TlsFiles;
+}
+
+/** Paths of PEM files. The server must be able to read them: one inside a container can't. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
+  /** Whether clients must show a certificate of that CA. They need not, unless this says so. */
+  readonly authClients?: boolean;
 }
 
 export interface LocalValkey {
@@ -44,6 +58,9 @@ const HOST = '127.0.0.1';
 const START_LIMIT_MS = 10_000;
 const END_LIMIT_MS = 3_000;
 const PORT_ATTEMPTS = 5;
+const CONFIG_FILE = 'valkey.conf';
+/** What the log says at last: of a server, or of a sentinel. */
+const READY = /Ready to accept connections|Sentinel ID is/;
 /** A cluster node also listens 10,000 above its port. */
 const HIGHEST_PORT = 65_535 - 10_000;
 
@@ -61,6 +78,16 @@ export async function startValkey(options: LocalValkeyOptions = {}): Promise<Loc
   }
 }
 
+/** Starts several at once. When one of them cannot be had, the others are ended before the error is thrown. */
+export async function startValkeys(options: readonly LocalValkeyOptions[]): Promise<LocalValkey[]> {
+  const starts = await Promise.allSettled(options.map((each) => startValkey(each)));
+  const started = starts.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));
+  const failure = starts.find((start) => start.status === 'rejected');
+  if (!failure) return started;
+  await Promise.all(started.map((valkey) => valkey.stop()));
+  throw failure.reason;
+}
+
 async function startOnce(server: ServerCommand, options: LocalValkeyOptions): Promise<LocalValkey> {
   const port = options.port ?? (await freePort());
   const temporary = options.dir === undefined;
@@ -70,10 +97,10 @@ async function startOnce(server: ServerCommand, options: LocalValkeyOptions): Pr
   };
   try {
     await mkdir(dir, { recursive: true });
-    const running = await launch(server, port, dir, options.args ?? []);
+    const running = await launch(server, port, dir, options);
     guard(running, temporary ? dir : '');
-    await ready(running, server);
-    return handle(running, server, dir, tidy);
+    await ready(running, server, options.tls !== undefined);
+    return handle(running, server, dir, options.tls ? 'valkeys' : 'valkey', tidy);
   } catch (error) {
     await tidy();
     throw error;
@@ -84,11 +111,14 @@ async function launch(
   server: ServerCommand,
   port: number,
   dir: string,
-  args: readonly string[],
+  { args = [], config, tls }: LocalValkeyOptions,
 ): Promise<Running> {
   const logFile = join(dir, 'server.log');
   const log = await open(logFile, 'w');
-  const ours = ['--port', String(port), '--bind', HOST, '--save', '', '--appendonly', 'no'];
+  const configFile = config === undefined ? [] : [CONFIG_FILE];
+  if (config !== undefined) await writeFile(join(dir, CONFIG_FILE), config);
+  const listen = tls ? tlsArgs(port, tls) : ['--port', String(port)];
+  const ours = [...configFile, ...listen, '--bind', HOST, '--save', '', '--appendonly', 'no'];
   // DEBUG lets tests freeze and fill the server; nobody waits for replicas at the end of a test.
   const forTests = ['--enable-debug-command', 'local', '--shutdown-timeout', '0'];
   const child = spawn(server.command, [...server.args, ...ours, ...forTests, ...args], {
@@ -107,6 +137,12 @@ async function launch(
   return { child, pid: child.pid ?? 0, port, logFile, exited, hasExited: () => gone };
 }
 
+function tlsArgs(port: number, { certFile, keyFile, caFile, authClients = false }: TlsFiles): string[] {
+  const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', caFile];
+  const auth = ['--tls-auth-clients', authClients ? 'yes' : 'no'];
+  return ['--port', '0', '--tls-port', String(port), ...files, ...auth];
+}
+
 /**
  * Ends the server when this process is gone, however that came about (SIGKILL runs no exit handler): a shell waits
  * for the end of a pipe that only this process holds open. It also removes the temporary folder.
@@ -123,13 +159,13 @@ function guard({ pid, exited }: Running, folder: string): void {
   void exited.then(() => shell.kill('SIGKILL'));
 }
 
-async function ready(running: Running, server: ServerCommand): Promise<void> {
+async function ready(running: Running, server: ServerCommand, tls: boolean): Promise<void> {
   const { port, logFile } = running;
   const deadline = Date.now() + START_LIMIT_MS;
   while (!running.hasExited() && Date.now() < deadline) {
     // Its own log must say so too: on a port that was snatched away, somebody else's server answers.
     const log = await readFile(logFile, 'utf8');
-    if (log.includes('Ready to accept connections') && (await answers(port))) return;
+    if (READY.test(log) && (await (tls ? shakesHands(port) : answers(port)))) return;
     await Promise.race([sleep(10), running.exited]);
   }
   const what = running.hasExited()
@@ -149,13 +185,14 @@ function handle(
   running: Running,
   server: ServerCommand,
   dir: string,
+  scheme: string,
   tidy: () => Promise<void>,
 ): LocalValkey {
   const { child, pid, port } = running;
   let stopped: Promise<void> | undefined;
   return {
     port,
-    url: `valkey://${HOST}:${port}`,
+    url: `${scheme}://${HOST}:${port}`,
     pid,
     name: server.name,
     version: server.version,
@@ -187,6 +224,21 @@ function answers(port: number): Promise<boolean> {
     socket.once('data', (reply) => done(!reply.toString().startsWith('-LOADING')));
     socket.once('timeout', () => done(false));
     socket.once('error', () => done(false));
+    socket.once('close', () => done(false));
+  });
+}
+
+/** With TLS the handshake is the answer: the server may want a certificate before it hears any command. */
+function shakesHands(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connectTls({ host: HOST, port, timeout: 1_000, rejectUnauthorized: false });
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('secureConnect', () => done(true));
+    socket.once('timeout', () => done(false));
+    socket.on('error', () => done(false)); // more than one may come
     socket.once('close', () => done(false));
   });
 }
