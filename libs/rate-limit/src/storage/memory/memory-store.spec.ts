@@ -56,4 +56,61 @@ describe('the memory store', () => {
     store.consume([{ rule: minute, key: 'gives back', cost: -1 }]);
     expect(store.size).toBe(0);
   });
+
+  describe('when it is full', () => {
+    const MOST = 2_000;
+    const openSmall = () => {
+      const clock = { now: START };
+      const store = new MemoryStore(() => clock.now, MOST);
+      const take = (key: string, cost = 1, policy = 'api') =>
+        store.consume([{ rule: hour, key: `rl:{${key}}:${policy}:fw`, cost }]).verdicts[0]!;
+      return { clock, store, take };
+    };
+
+    test('holds no more, and keeps whoever is blocked', () => {
+      const { store, take } = openSmall();
+      for (let client = 0; client < 100; client += 1) {
+        take(`blocked-${client}`, 2);
+        take(`refused-${client}`);
+        expect(take(`refused-${client}`, 2).outcome).toBe('denied');
+      }
+      for (let client = 0; client < 100_000; client += 1) take(`new-${client}`);
+      expect(store.size).toBe(MOST);
+      for (let client = 0; client < 100; client += 1) {
+        expect(take(`blocked-${client}`).outcome).toBe('denied');
+        expect(take(`refused-${client}`, 2).outcome).toBe('denied');
+      }
+    });
+
+    test('lets the idle go before the busy', () => {
+      const { take } = openSmall();
+      const forever = toRule({ algorithm: 'fixed-window', limit: 1_000_000, window: '1h' });
+      const { store } = openSmall();
+      const busy = () =>
+        store.consume([{ rule: forever, key: 'rl:{busy}:api:fw', cost: 1 }]).verdicts[0]!.remaining;
+      let last = busy();
+      for (let client = 0; client < 50_000; client += 1) {
+        store.consume([{ rule: forever, key: `rl:{idle-${client}}:api:fw`, cost: 1 }]);
+        if (client % 100 !== 0) continue;
+        const remaining = busy();
+        expect(remaining).toBe(last - 1);
+        last = remaining;
+      }
+      expect(take('other').outcome).toBe('allowed');
+    });
+
+    test('counts the new ones of a policy together, where everybody is blocked', () => {
+      const { clock, store, take } = openSmall();
+      for (let client = 0; client < MOST; client += 1) take(`blocked-${client}`, 2);
+      expect([take('ada').outcome, take('bob').outcome, take('cleo').outcome]).toEqual([
+        'allowed',
+        'allowed',
+        'denied',
+      ]);
+      expect(take('ada', 1, 'other').outcome).toBe('allowed');
+      expect(store.size).toBe(MOST + 2);
+      clock.now += 3_600_000;
+      expect(take('cleo').outcome).toBe('allowed');
+    });
+  });
 });
