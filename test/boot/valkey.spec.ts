@@ -41,6 +41,10 @@ async function run(program: string): Promise<[code: unknown, output: string]> {
   return [code, output];
 }
 
+const nothing = () => Promise.resolve();
+/** What has the shape of a client. */
+const client = { evalsha: nothing, eval: nothing, del: nothing };
+
 @Controller()
 class Misspelt {
   @Get()
@@ -60,6 +64,7 @@ describe('a Valkey is refused at boot', () => {
     ['a port that is none', 'valkey://127.0.0.1:99999'],
     ['settings in the URL', 'valkey://127.0.0.1:6379?family=6'],
     ['no host', 'valkey://'],
+    ['a password with a bare percent sign', 'valkey://:100%@127.0.0.1:6379'],
     ['no host but a port', 'valkey:6379'],
     ['no slashes', 'valkey:127.0.0.1:6379'],
     ['a database that is no number', 'valkey://127.0.0.1:6379/orders'],
@@ -81,11 +86,44 @@ describe('a Valkey is refused at boot', () => {
     expect(error.message).toMatch(/valkey:\/\/\S*127\.0\.0\.1:6379/);
   });
 
-  test('that is a Cluster client', async () => {
-    const nothing = () => Promise.resolve();
-    const client = { evalsha: nothing, eval: nothing, del: nothing, isCluster: true };
-    const error = await refusalOf({ valkey: client });
-    expect(error.code).toBe('CLUSTER');
+  test.each([
+    ['a URL that is none', { url: 6379 }, 'INVALID_VALKEY', 'valkey url must be a URL'],
+    ['a foreign option', { url: 'valkey://127.0.0.1', password: 'x' }, 'UNKNOWN_OPTION', '"password"'],
+    ['TLS for a URL without', { url: 'valkey://127.0.0.1', tls: {} }, 'INVALID_TLS', "Write 'valkeys://'"],
+    ['TLS that is true', { url: 'valkeys://127.0.0.1', tls: true }, 'INVALID_TLS', 'such as { ca }'],
+    ['a Cluster that is no list', { cluster: 'valkey://127.0.0.1' }, 'INVALID_CLUSTER', 'a list of URLs'],
+    ['a Cluster without nodes', { cluster: [] }, 'INVALID_CLUSTER', 'a list of URLs'],
+    [
+      'a node that is no URL',
+      { cluster: ['valkey://a', 'b'] },
+      'INVALID_VALKEY',
+      'valkey cluster[1] must be',
+    ],
+    ['a database in a Cluster', { cluster: ['valkey://a/3'] }, 'INVALID_CLUSTER', 'has only 0, not 3'],
+    [
+      'nodes with two passwords',
+      { cluster: ['valkey://:one@a', 'valkey://:two@b'] },
+      'INVALID_CLUSTER',
+      'cluster[1] has another scheme, user, password',
+    ],
+    ['Sentinels of nothing', { sentinels: ['valkey://a'] }, 'INVALID_VALKEY', 'valkey primary must be a URL'],
+    [
+      'a primary with an address',
+      { sentinels: ['valkey://a'], primary: 'valkey://10.0.0.1:6379' },
+      'INVALID_PRIMARY',
+      'the name of what the Sentinels watch',
+    ],
+    [
+      'numbers as texts',
+      { ...client, options: { stringNumbers: true } },
+      'UNFIT_CLIENT',
+      'stringNumbers: true',
+    ],
+  ])('that is %s', async (_, valkey, code, problem) => {
+    const error = await refusalOf({ valkey });
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(problem);
+    expect(error.message).not.toMatch(/one@|two@/);
   });
 
   test.each([

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createRateLimiter, type RateLimiter, type RateLimitModuleOptions } from 'nestjs-valkey-rate-limit';
 import { startValkey } from '../../tools/local-valkey.js';
+import { until } from '../../tools/until.js';
 import { ownValkey } from '../support/valkey.js';
 
 /** The names of the sample's policies are registered for the whole program; these are others. */
@@ -26,14 +27,11 @@ describe('while Valkey is away', () => {
     }
     return decisions.filter(({ outcome }) => outcome === 'allowed').length;
   };
-  const inValkey = async () => {
-    for (let waited = 0; waited < 5_000; waited += 20) {
+  const inValkey = () =>
+    until('Valkey decides', async () => {
       const decision = await limiter.peek(any('log'), { key: 'ada' });
-      if (decision.outcome !== 'unavailable' && decision.store === 'valkey') return;
-      await sleep(20);
-    }
-    throw new Error('Valkey was not used within 5 s.');
-  };
+      return decision.outcome !== 'unavailable' && decision.store === 'valkey';
+    });
   const gone = async () => {
     const server = await startValkey();
     await server.stop();

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { Redis } from 'iovalkey';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRateLimiter, type RateLimitModuleOptions } from 'nestjs-valkey-rate-limit';
+import { rightsOf } from '../support/guide.js';
 import { ownValkey } from '../support/valkey.js';
 
 /** The names of the sample's policies are registered for the whole program; these are others. */
@@ -24,8 +24,7 @@ describe('the rights that the guide names', () => {
   let now = 1_000_000_000_000;
 
   beforeAll(async () => {
-    const guide = await readFile(new URL('../../docs/failure.md', import.meta.url), 'utf8');
-    rights = /^ACL SETUSER limiter (.*)$/m.exec(guide)![1]!.split(' ');
+    rights = await rightsOf('limiter');
     const server = await ownValkey();
     admin = new Redis(server.url);
     url = server.url.replace('//', '//limiter:secret@');

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, Get, Module } from '@nestjs/common';
 import { Redis } from 'iovalkey';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -13,6 +12,7 @@ import {
 import { startValkey } from '../../tools/local-valkey.js';
 import { adapters, type RunningApp, startApp } from '../support/app.js';
 import { LimiterLogs } from '../support/logs.js';
+import { until } from '../../tools/until.js';
 import { ownValkey } from '../support/valkey.js';
 
 const DEADLINE_MS = 50;
@@ -84,15 +84,6 @@ async function storeOf(running: RunningApp): Promise<string> {
   return decision.outcome === 'unavailable' ? 'none' : decision.store;
 }
 
-/** Real time: a reconnect takes as long as it takes, but not for ever. */
-async function until(check: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 5_000;
-  while (!(await check())) {
-    if (Date.now() > end) throw new Error('It did not come true within 5 s.');
-    await sleep(20);
-  }
-}
-
 const expectModes = async (running: RunningApp) => {
   const open = await running.fetch('/open');
   expect(open.status).toBe(200);
@@ -129,10 +120,10 @@ describe.each(adapters)('when Valkey does not answer, on %s', (adapter) => {
     ]);
 
     await ownValkey({ port: gone.port });
-    await until(async () => (await storeOf(running)) === 'valkey');
+    await until('Valkey decides', async () => (await storeOf(running)) === 'valkey');
     expect((await call(running, '/closed', 4)).statuses).toEqual([200, 200, 200, 429]);
     // Said when it has been quiet for a second, so that a store that comes and goes does not fill the log.
-    await until(async () => (await storeOf(running)) === 'valkey' && logs.lines.length > 2);
+    await until('it is said', async () => (await storeOf(running)) === 'valkey' && logs.lines.length > 2);
     expect(logs.lines.slice(2)).toEqual([
       expect.stringMatching(
         /^log: The store decides again. It had not for \d+\.\d s, in which \d+ decisions/,
@@ -154,7 +145,7 @@ describe.each(adapters)('when Valkey does not answer, on %s', (adapter) => {
 
     server.kill('SIGCONT');
     const thawed = performance.now();
-    await until(async () => (await storeOf(running)) === 'valkey');
+    await until('Valkey decides', async () => (await storeOf(running)) === 'valkey');
     expect(performance.now() - thawed).toBeLessThan(1_000);
     expect(logs.lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
 
@@ -172,7 +163,7 @@ describe.each(adapters)('when Valkey does not answer, on %s', (adapter) => {
     await server.stop();
     await expectModes(running);
     await ownValkey({ port: server.port });
-    await until(async () => (await storeOf(running)) === 'valkey');
+    await until('Valkey decides', async () => (await storeOf(running)) === 'valkey');
     expect((await call(running, '/closed', 4)).statuses).toEqual([200, 200, 200, 429]);
   });
 });
@@ -227,7 +218,7 @@ describe('when Valkey answers, but not as it should', () => {
     await client.replicaof('127.0.0.1', 1);
     expect((await running.fetch('/closed')).status).toBe(503);
     await client.replicaof('NO', 'ONE');
-    await until(async () => (await storeOf(running)) === 'valkey');
+    await until('Valkey decides', async () => (await storeOf(running)) === 'valkey');
     expect((await running.fetch('/closed')).status).toBe(200);
   });
 

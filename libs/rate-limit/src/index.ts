@@ -44,4 +44,11 @@ export { RateLimitException } from './nest/rate-limit.exception.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export { StoreUnavailableError } from './storage/store.js';
-export type { ValkeyClient } from './storage/valkey/connect.js';
+export type { ValkeyClient } from './storage/valkey/connection.js';
+export type {
+  TlsOptions,
+  ValkeyCluster,
+  ValkeySentinel,
+  ValkeyServer,
+  ValkeyTarget,
+} from './storage/valkey/target.js';

@@ -5,32 +5,24 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 250;
 
 /**
- * Leaves a store alone that did not answer, so that decisions do not wait for it one by one, and asks it again after
- * pauses that grow, one question at a time. Pauses are cut at random, so that many instances do not ask together.
+ * While it exists, a store that did not answer is left alone, so that decisions do not wait for it one by one. It asks
+ * it again after pauses that grow, one question at a time. Pauses are cut at random, so that many instances do not ask
+ * together.
  */
 export class Circuit {
-  #cause: Error | undefined;
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
   /**
+   * @param cause why the store is left alone
    * @param probe asks the store something that costs nothing; rejects when it does not answer
-   * @param onClosed the store answers again
+   * @param onAnswer the store answers again; nothing happens here any more
    */
   constructor(
+    readonly cause: Error,
     private readonly probe: () => Promise<unknown>,
-    private readonly onClosed: () => void,
-  ) {}
-
-  /** Why the store is left alone; `undefined` while it may be asked. */
-  get cause(): Error | undefined {
-    return this.#cause;
-  }
-
-  /** The store did not answer: nobody asks it until it has answered a probe. */
-  open(cause: Error): void {
-    if (this.#cause !== undefined || this.#ended) return;
-    this.#cause = cause;
+    private readonly onAnswer: () => void,
+  ) {
     this.#probeAfter(FIRST_PAUSE_MS);
   }
 
@@ -53,7 +45,6 @@ export class Circuit {
       if (!this.#ended) this.#probeAfter(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
       return;
     }
-    this.#cause = undefined;
-    this.onClosed();
+    if (!this.#ended) this.onAnswer();
   }
 }

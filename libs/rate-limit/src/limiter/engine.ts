@@ -9,7 +9,7 @@ import type { LimiterLog } from './outage.js';
 import type { Policy } from './policy.js';
 import { storeKey } from './store-key.js';
 import { toDecisions } from './to-decisions.js';
-import { WatchedStore } from './watched-store.js';
+import { type StoreState, WatchedStore } from './watched-store.js';
 
 /** One policy applied to one subject at one cost. */
 export interface PolicyAttempt {
@@ -38,14 +38,19 @@ export class Engine {
   readonly #local: Local;
 
   constructor(private readonly options: EngineOptions) {
-    const { store, prefix, log, clock } = options;
+    const { store, log, clock } = options;
     this.#local = new Local(clock);
-    this.#store = new WatchedStore(store, prefix, log, (recovered) => this.#local.handOver(recovered));
+    this.#store = new WatchedStore(store, log, (...recovered) => this.#local.handOver(...recovered));
   }
 
   /** Where it counts: `Valkey at 127.0.0.1:6379`. */
   get place(): string {
     return this.#store.place;
+  }
+
+  /** How the store is, as far as it is known without asking it. */
+  get state(): StoreState {
+    return this.#store.state;
   }
 
   open(): Promise<void> {
@@ -73,19 +78,19 @@ export class Engine {
    *
    * @throws {StoreUnavailableError} (rejects) when it does not answer
    */
-  async ask(policy: Policy<never>, subject: string, ask: Ask, store?: StoreName): Promise<Answer> {
+  async ask(policy: Policy<never>, subject: string, ask: Ask, from?: StoreName): Promise<Answer> {
     const attempt = { ...ask, rule: policy.rule, key: this.#key(policy, subject) };
-    if (store === 'local') {
+    if (from === 'local') {
       return this.#local.consume([attempt], [policy.localRule(this.options.instances())]);
     }
-    return this.#store.ask((asked) => asked.consume([attempt]));
+    return this.#store.ask(attempt.key, (store) => store.consume([attempt]));
   }
 
   /** @throws {StoreUnavailableError} (rejects) when the store does not answer */
   async reset(policy: Policy<never>, subject: string): Promise<void> {
     const key = this.#key(policy, subject);
     this.#local.reset(key);
-    await this.#store.ask((asked) => asked.reset(key));
+    await this.#store.ask(key, (store) => store.reset(key));
   }
 
   #decisions(

@@ -6,6 +6,9 @@ import type { Answer, Attempt, Store } from '../storage/store.js';
 /** As many keys are handed over after an outage, at the most: those that were first asked about. */
 const MOST_KEYS = 10_000;
 
+/** As many keys are counted here, at the most: some 20 MB. */
+const MOST_CLIENTS = 100_000;
+
 /** How many keys are handed over at a time, so that requests do not wait behind them. */
 const AT_A_TIME = 20;
 
@@ -22,7 +25,7 @@ export class Local {
   readonly #counted = new Map<string, Counted>();
 
   constructor(private readonly clock: Clock = systemClock) {
-    this.#store = new MemoryStore(clock);
+    this.#store = new MemoryStore(clock, MOST_CLIENTS);
   }
 
   /** @param localRules by which rule each attempt counts here */
@@ -47,24 +50,30 @@ export class Local {
    * what may have been charged is not charged a second time.
    *
    * Places of a concurrency policy are not handed over: they are released where they were taken.
+   *
+   * @param answers whether the store answers for a key; the others stay here
    */
-  async handOver(store: Store): Promise<void> {
-    const used = [...this.#counted].flatMap(([key, { rule, localRule }]): Attempt[] => {
-      const cost = rule.quota.unit === 'requests' ? this.#used(key, localRule) : 0;
-      return cost > 0 ? [{ rule, key, cost }] : [];
-    });
-    this.#counted.clear();
-    this.#store = new MemoryStore(this.clock);
-    for (let index = 0; index < used.length; index += AT_A_TIME) {
-      await Promise.all(used.slice(index, index + AT_A_TIME).map((attempt) => charge(store, attempt)));
+  async handOver(store: Store, answers: (key: string) => boolean): Promise<void> {
+    const counted = [...this.#counted].filter(([key]) => answers(key));
+    for (const [key] of counted) this.#counted.delete(key);
+    const past = this.#store;
+    if (this.#counted.size === 0) this.#store = new MemoryStore(this.clock, MOST_CLIENTS);
+    for (let index = 0; index < counted.length; index += AT_A_TIME) {
+      const some = counted.slice(index, index + AT_A_TIME);
+      const used = some.flatMap(([key, rules]) => usage(past, key, rules));
+      for (const [key] of some) past.reset(key);
+      await Promise.all(used.map((attempt) => charge(store, attempt)));
     }
   }
+}
 
-  #used(key: string, rule: Rule): number {
-    const remaining = (asked: string) =>
-      this.#store.consume([{ rule, key: asked, cost: 0 }]).verdicts[0]!.remaining;
-    return remaining('') - remaining(key);
-  }
+/** What a key has used in this process that the store can be charged with. */
+function usage(past: MemoryStore, key: string, { rule, localRule }: Counted): Attempt[] {
+  if (rule.quota.unit !== 'requests') return [];
+  const remaining = (asked: string) =>
+    past.consume([{ rule: localRule, key: asked, cost: 0 }]).verdicts[0]!.remaining;
+  const cost = remaining('') - remaining(key);
+  return cost > 0 ? [{ rule, key, cost }] : [];
 }
 
 async function charge(store: Store, attempt: Attempt): Promise<void> {

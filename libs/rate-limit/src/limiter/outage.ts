@@ -12,6 +12,9 @@ const QUIET_MS = 1_000;
 /** What failures of a store usually mean, by what they say. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, 'Is it running, and on this port?'],
+  [/All sentinels are unreachable/, 'Are they running, and do they know that name?'],
+  [/certificate|altname/i, 'Name the authority in tls.ca, and a host that stands in the certificate.'],
+  [/EPROTO|wrong version number|SSL routines/i, 'Does it speak TLS on this port?'],
   [/ENOTFOUND|EAI_AGAIN/, 'The host name is not known here.'],
   [/WRONGPASS|NOAUTH|AUTH/, 'Check the user and the password.'],
   [/NOPERM/, 'The user lacks rights on the keys or commands of the limiter.'],
@@ -53,10 +56,13 @@ export class Outage {
     );
   }
 
+  /** Whether there was a failure within the last second. */
+  get isRecent(): boolean {
+    return this.#since !== undefined && this.clock() - this.#lastFailure < QUIET_MS;
+  }
+
   answered(): void {
-    if (this.#since === undefined) return;
-    const now = this.clock();
-    if (now - this.#lastFailure < QUIET_MS) return;
+    if (this.#since === undefined || this.isRecent) return;
     const seconds = ((this.#lastFailure - this.#since) / 1_000).toFixed(1);
     this.log.log(
       `The store decides again. It had not for ${seconds} s, in which ${this.#decisions} decisions were made without it.`,

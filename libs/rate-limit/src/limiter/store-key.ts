@@ -43,3 +43,8 @@ export function storeKey(
 ): string {
   return `${prefix}{${encodeSubject(subject)}}:${policy}:${algorithm}`;
 }
+
+/** A key beside another one: of the same subject, and so on the same shard. */
+export function sisterKey(key: string, policy: string, algorithm: string): string {
+  return `${key.slice(0, key.indexOf('}') + 1)}:${policy}:${algorithm}`;
+}

@@ -3,31 +3,37 @@ import { OptionReader } from '../decision/option-reader.js';
 import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../storage/store.js';
 import { Circuit } from './circuit.js';
 import { type LimiterLog, Outage } from './outage.js';
-import { storeKey } from './store-key.js';
+import { sisterKey } from './store-key.js';
 
 const probeRule = compileRule(
   new OptionReader('the probe', { algorithm: 'fixed-window', limit: 1, window: 1 }),
 );
 
+/** What is known about the store without asking it. */
+export interface StoreState {
+  readonly store: Store['name'];
+  /** `open`: it is left alone, or a shard of it is, because it did not answer. */
+  readonly circuit: 'closed' | 'open';
+  /** Whether it made the decisions of the last second, as far as it was asked. */
+  readonly decides: boolean;
+}
+
 /**
- * A store that is left alone while it does not answer, and whose outages are told once.
+ * A store that is left alone while it does not answer, shard by shard, and whose outages are told once.
  */
 export class WatchedStore {
   readonly #outage: Outage;
-  readonly #circuit: Circuit;
+  /** Of the shards that did not answer. Empty in good times. */
+  readonly #circuits = new Map<string, Circuit>();
+  #closed = false;
 
-  /** @param onRecovered the store answers again */
+  /** @param onRecovered the store answers again for the keys for which `answers` is true */
   constructor(
     private readonly store: Store,
-    private readonly prefix: string,
     log: LimiterLog,
-    onRecovered: (store: Store) => Promise<void>,
+    private readonly onRecovered: (store: Store, answers: (key: string) => boolean) => Promise<void>,
   ) {
     this.#outage = new Outage(log, () => performance.now());
-    this.#circuit = new Circuit(
-      () => this.#probe(),
-      () => void onRecovered(store).catch((error: Error) => this.#failed(error, 0)),
-    );
   }
 
   get name(): Store['name'] {
@@ -36,6 +42,15 @@ export class WatchedStore {
 
   get place(): string {
     return this.store.place;
+  }
+
+  get state(): StoreState {
+    const open = this.#circuits.size > 0;
+    return {
+      store: this.store.name,
+      circuit: open ? 'open' : 'closed',
+      decides: !open && !this.#outage.isRecent,
+    };
   }
 
   /** Connects it, and says so once if that fails: the application starts anyway. */
@@ -49,16 +64,21 @@ export class WatchedStore {
   }
 
   async close(): Promise<void> {
-    this.#circuit.end();
+    this.#closed = true;
+    for (const circuit of this.#circuits.values()) circuit.end();
     await this.store.close();
   }
 
   /** What the store decides, or why it does not. A store in this process answers at once. */
   decide(attempts: readonly Attempt[]): Answer | Error | Promise<Answer | Error> {
-    const { cause } = this.#circuit;
-    if (cause !== undefined) {
-      this.#outage.failed(cause, attempts.length);
-      return cause;
+    if (this.#circuits.size > 0) {
+      const cause = attempts
+        .map(({ key }) => this.#circuit(key))
+        .find((circuit) => circuit !== undefined)?.cause;
+      if (cause !== undefined) {
+        this.#outage.failed(cause, attempts.length);
+        return cause;
+      }
     }
     const answer = this.store.consume(attempts);
     return answer instanceof Promise ? this.#watch(answer, attempts.length) : answer;
@@ -69,9 +89,9 @@ export class WatchedStore {
    *
    * @throws {StoreUnavailableError} (rejects) when it does not answer, and at once while it is left alone
    */
-  async ask<Result>(question: (store: Store) => Result | Promise<Result>): Promise<Result> {
-    const { cause } = this.#circuit;
-    if (cause !== undefined) throw cause;
+  async ask<Result>(key: string, question: (store: Store) => Result | Promise<Result>): Promise<Result> {
+    const circuit = this.#circuit(key);
+    if (circuit !== undefined) throw circuit.cause;
     try {
       return await question(this.store);
     } catch (error) {
@@ -80,10 +100,14 @@ export class WatchedStore {
     }
   }
 
+  #circuit(key: string): Circuit | undefined {
+    return this.#circuits.get(this.store.shardOf?.(key) ?? '');
+  }
+
   async #watch(pending: Promise<Answer>, decisions: number): Promise<Answer | Error> {
     try {
       const answer = await pending;
-      this.#outage.answered();
+      if (this.#circuits.size === 0) this.#outage.answered();
       return answer;
     } catch (error) {
       this.#failed(error as Error, decisions);
@@ -94,14 +118,33 @@ export class WatchedStore {
   /** A store that answers with an error is there, and may still deny: only one that does not is left alone. */
   #failed(error: Error, decisions: number): void {
     this.#outage.failed(error, decisions);
-    if (!hasAnswered(error)) this.#circuit.open(error);
+    if (hasAnswered(error) || this.#closed) return;
+    const key = (error instanceof StoreUnavailableError && error.key) || '{}';
+    const shard = this.store.shardOf?.(key) ?? '';
+    if (this.#circuits.has(shard)) return;
+    this.#circuits.set(
+      shard,
+      new Circuit(
+        error,
+        () => this.#probe(key),
+        () => void this.#recovered(shard),
+      ),
+    );
+  }
+
+  async #recovered(shard: string): Promise<void> {
+    this.#circuits.delete(shard);
+    try {
+      await this.onRecovered(this.store, (key) => this.#circuit(key) === undefined);
+    } catch (error) {
+      this.#failed(error as Error, 0);
+    }
   }
 
   /** A look at a key that nobody has: it takes the way of every decision, and needs no other rights. */
-  async #probe(): Promise<void> {
-    const key = storeKey(this.prefix, undefined, 'probe', probeRule.id);
+  async #probe(key: string): Promise<void> {
     try {
-      await this.store.consume([{ rule: probeRule, key, cost: 0 }]);
+      await this.store.consume([{ rule: probeRule, key: sisterKey(key, 'probe', probeRule.id), cost: 0 }]);
     } catch (error) {
       if (!hasAnswered(error)) throw error;
     }

@@ -27,13 +27,17 @@ export async function createRateLimiter(options: RateLimitModuleOptions): Promis
 /** Not connected yet: what else can be wrong with an application is found first. */
 export async function createEngine(compiled: CompiledOptions): Promise<Engine> {
   const { prefix, instances, clock } = compiled;
-  const store = await createStore(compiled);
-  return new Engine({ store, prefix, instances, log: new Logger('RateLimit'), ...(clock && { clock }) });
+  const log = new Logger('RateLimit');
+  const store = await createStore(compiled, (line) => log.warn(line));
+  return new Engine({ store, prefix, instances, log, ...(clock && { clock }) });
 }
 
 /** The client is loaded only by those who use it. */
-async function createStore({ valkey, deadlineMs, clock }: CompiledOptions): Promise<Store> {
+async function createStore(
+  { valkey, deadlineMs, clock }: CompiledOptions,
+  warn: (line: string) => void,
+): Promise<Store> {
   if (valkey === undefined) return new MemoryStore(clock);
-  const { connect, ValkeyStore } = await import('../storage/valkey/index.js');
-  return new ValkeyStore(connect(valkey, deadlineMs), { deadlineMs, ...(clock && { clock }) });
+  const { createValkeyStore } = await import('../storage/valkey/index.js');
+  return createValkeyStore(valkey, { deadlineMs, warn, ...(clock && { clock }) });
 }

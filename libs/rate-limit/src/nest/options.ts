@@ -4,7 +4,7 @@ import type { Duration } from '../decision/duration.js';
 import type { DialectName } from '../http/dialects/index.js';
 import type { Problem } from '../http/problem.js';
 import type { Cost, PolicyOptions } from '../limiter/policy.js';
-import type { ValkeyClient } from '../storage/valkey/connect.js';
+import type { ValkeyTarget } from '../storage/valkey/target.js';
 import type { Identify, RateLimitContext } from './context.js';
 
 /** A policy as it is written in the module's options. */
@@ -33,10 +33,15 @@ export function definePolicies<Name extends string>(
 export interface RateLimitModuleOptions<Name extends string = string> {
   /**
    * Where all instances count together: a URL such as `'valkey://user:password@127.0.0.1:6379/0'` (also `valkeys://`,
-   * `redis://`, `rediss://`), or an iovalkey client that the application has, which is used as it is and never
-   * closed. Left out: each process counts in its own memory.
+   * `redis://`, `rediss://`), a Cluster, what Sentinels watch, or an iovalkey client that the application has, which is
+   * used as it is and never closed. Left out: each process counts in its own memory.
+   *
+   * @example
+   * valkey: { url: 'valkeys://valkey.internal:6379', tls: { ca } }
+   * valkey: { cluster: ['valkey://10.0.0.1:6379', 'valkey://10.0.0.2:6379'] }
+   * valkey: { sentinels: ['valkey://10.0.0.1:26379', 'valkey://10.0.0.2:26379'], primary: 'valkey://user:password@orders' }
    */
-  valkey?: string | ValkeyClient;
+  valkey?: ValkeyTarget;
   policies?: Record<Name, RateLimitPolicy>;
   /** Policies that apply to every HTTP route. */
   everyRoute?: NoInfer<Name>[];

@@ -26,6 +26,9 @@ export interface Store {
   /** Where it counts, for the log: `Valkey at 127.0.0.1:6379`. */
   readonly place: string;
 
+  /** Which part of the store keeps a key, where parts can fail one by one. Left out: the store is one. */
+  shardOf?(key: string): string;
+
   /**
    * Gets ready to answer.
    *
@@ -62,11 +65,15 @@ export class StoreUnavailableError extends Error {
     options?: ErrorOptions & {
       /** Whether the store answered, but could not do it: it is there, and may decide what is asked next. */
       readonly answered?: boolean;
+      /** One of the keys that it was asked about. */
+      readonly key?: string;
     },
   ) {
     super(message, options);
     this.answered = options?.answered ?? false;
+    this.key = options?.key;
   }
 
   readonly answered: boolean;
+  readonly key: string | undefined;
 }

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../decision/clock.js';
 import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../store.js';
 import { RateLimitConfigError } from '../../decision/config-error.js';
-import type { Connection } from './connect.js';
+import { type Connection, consequence } from './connection.js';
 import { assembleScript } from './script.js';
 import { toVerdicts } from '../verdicts.js';
 import { parseReply } from './reply.js';
@@ -24,7 +24,11 @@ export class ValkeyStore implements Store {
   ) {}
 
   get place(): string {
-    return `Valkey at ${this.connection.address}`;
+    return this.connection.place;
+  }
+
+  shardOf(key: string): string {
+    return this.connection.shardOf?.(key) ?? '';
   }
 
   async open(): Promise<void> {
@@ -36,15 +40,17 @@ export class ValkeyStore implements Store {
     }
   }
 
-  async consume(attempts: readonly Attempt[]): Promise<Answer> {
+  /** @param deadlineMs less than the deadline, where some of it has gone by */
+  async consume(attempts: readonly Attempt[], deadlineMs = this.options.deadlineMs): Promise<Answer> {
     const args = this.#arguments(attempts);
-    const reply = await this.#withinDeadline((expired) => this.#run(attempts.length, args, expired));
+    const run = (expired: () => boolean) => this.#run(attempts.length, args, expired);
+    const reply = await this.#within(deadlineMs, attempts[0]!.key, run);
     const { at, found } = parseReply(reply, attempts);
     return { at, verdicts: toVerdicts(attempts, found) };
   }
 
   async reset(key: string): Promise<void> {
-    await this.#withinDeadline(() => this.connection.client.del(key));
+    await this.#within(this.options.deadlineMs, key, () => this.connection.client.del(key));
   }
 
   close(): void {
@@ -76,35 +82,42 @@ export class ValkeyStore implements Store {
     }
   }
 
-  async #withinDeadline(ask: (expired: () => boolean) => Promise<unknown>): Promise<unknown> {
+  async #within(
+    deadlineMs: number,
+    key: string,
+    ask: (expired: () => boolean) => Promise<unknown>,
+  ): Promise<unknown> {
     let expired = false;
     let timer: NodeJS.Timeout | undefined;
     const deadline = new Promise<never>((_, reject) => {
       const expire = () => {
         expired = true;
-        reject(this.#unavailable(`no answer within ${this.options.deadlineMs} ms`));
+        reject(this.#unavailable(`no answer within ${this.options.deadlineMs} ms`, undefined, key));
       };
       // When this process was busy, the answer may be there and only not read yet: timers come before the socket, and
       // immediates after it.
-      timer = setTimeout(() => setImmediate(expire), this.options.deadlineMs);
+      timer = setTimeout(() => setImmediate(expire), deadlineMs);
     });
     try {
       return await Promise.race([deadline, ask(() => expired)]);
     } catch (error) {
       throw error instanceof StoreUnavailableError
         ? error
-        : this.#unavailable((error as Error).message, error as Error);
+        : this.#unavailable(consequence(error as Error) ?? (error as Error).message, error as Error, key);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #unavailable(problem: string, cause?: Error): StoreUnavailableError {
-    const reason = this.connection.lastError();
-    const because = reason === undefined || reason === cause ? '' : ` (${reason.message})`;
+  #unavailable(problem: string, cause?: Error, key?: string): StoreUnavailableError {
+    const reason = this.connection.lastError() ?? cause;
+    const tells =
+      reason !== undefined && consequence(reason) === undefined && !problem.includes(reason.message);
+    const because = tells ? ` (${reason.message})` : '';
     return new StoreUnavailableError(`${this.place}: ${problem}${because}`, {
       cause: cause ?? reason,
       answered: isReply(cause),
+      ...(key !== undefined && { key }),
     });
   }
 }
