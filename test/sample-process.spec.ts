@@ -67,7 +67,10 @@ describe('the built sample', () => {
   test('says first that it counts in memory, answers, limits, and ends cleanly on SIGTERM', async () => {
     const { child, url, lines } = await startMain();
     expect(lines[0]).toContain('Store: memory (set VALKEY_URL to count in Valkey)');
-    expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' });
+    expect(await (await fetch(`${url}/health`)).json()).toMatchObject({
+      status: 'ok',
+      details: { rateLimit: { status: 'up', store: 'memory', circuit: 'closed' } },
+    });
     expect(await seven(url)).toEqual([200, 200, 200, 200, 200, 429, 429]);
     child.kill('SIGTERM');
     // Nest ends a process with the signal that it was asked to end by, after its hooks have run.

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { TerminusModule } from '@nestjs/terminus';
 import { RateLimitModule } from 'nestjs-valkey-rate-limit';
 import { LoginController } from './auth/login.controller.js';
 import { Passwords } from './auth/passwords.js';
@@ -9,6 +10,7 @@ import { policies } from './rate-limits.js';
 
 @Module({
   imports: [
+    TerminusModule,
     RateLimitModule.forRootAsync({
       useFactory: () => {
         const valkey = process.env['VALKEY_URL'];

@@ -42,6 +42,7 @@ export {
 } from './nest/options.js';
 export { RateLimitException } from './nest/rate-limit.exception.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
+export { RateLimitHealth, type RateLimitHealthResult } from './nest/rate-limit.health.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export { StoreUnavailableError } from './storage/store.js';
 export type { ValkeyClient } from './storage/valkey/connection.js';

@@ -15,6 +15,7 @@ import { COMPILED_OPTIONS, compileOptions, type CompiledOptions } from './compil
 import { createEngine } from './create-limiter.js';
 import type { RateLimitModuleOptions } from './options.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
+import { RateLimitHealth } from './rate-limit.health.js';
 import { RouteTable } from './route-table.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
@@ -57,10 +58,11 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
         new RouteTable(discovery, compiled),
     },
     RateLimitGuard,
+    RateLimitHealth,
     { provide: APP_GUARD, useExisting: RateLimitGuard },
   ],
   // All that the guard needs as well, because Nest makes another one wherever it is bound by hand.
-  exports: [RateLimiter, RateLimitGuard, RouteTable, Engine, COMPILED_OPTIONS],
+  exports: [RateLimiter, RateLimitHealth, RateLimitGuard, RouteTable, Engine, COMPILED_OPTIONS],
 })
 export class RateLimitModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
   constructor(
