@@ -5,25 +5,48 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 250;
 
 /**
- * While it exists, a store that did not answer is left alone, so that decisions do not wait for it one by one. It asks
- * it again after pauses that grow, one question at a time. Pauses are cut at random, so that many instances do not ask
+ * Watches a store that has failed until it has recovered. One that did not answer is left alone, so that decisions do
+ * not wait for it one by one; one that answers with errors is asked on, because it may still be able to deny. It is
+ * probed after pauses that grow, one question at a time. Pauses are cut at random, so that many instances do not ask
  * together.
  */
 export class Circuit {
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
+  #cause: Error;
+  #open: boolean;
 
   /**
-   * @param cause why the store is left alone
-   * @param probe asks the store something that costs nothing; rejects when it does not answer
-   * @param onAnswer the store answers again; nothing happens here any more
+   * @param cause how the store failed
+   * @param answered whether it says that it can't do it, or nothing at all
+   * @param probe asks the store for what a decision takes; rejects when it cannot
+   * @param onRecovered the probe has succeeded; nothing happens here any more
    */
   constructor(
-    readonly cause: Error,
+    cause: Error,
+    private readonly answered: (cause: Error) => boolean,
     private readonly probe: () => Promise<unknown>,
-    private readonly onAnswer: () => void,
+    private readonly onRecovered: () => void,
   ) {
+    this.#cause = cause;
+    this.#open = !answered(cause);
     this.#probeAfter(FIRST_PAUSE_MS);
+  }
+
+  /** Whether the store is left alone. */
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** Its last failure. */
+  get cause(): Error {
+    return this.#cause;
+  }
+
+  /** It has failed again. */
+  failed(cause: Error): void {
+    this.#cause = cause;
+    this.#open = !this.answered(cause);
   }
 
   /** Nobody will ask any more. */
@@ -41,10 +64,12 @@ export class Circuit {
   async #ask(pauseMs: number): Promise<void> {
     try {
       await this.probe();
-    } catch {
-      if (!this.#ended) this.#probeAfter(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
+    } catch (error) {
+      if (this.#ended) return;
+      this.failed(error as Error);
+      this.#probeAfter(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
       return;
     }
-    if (!this.#ended) this.onAnswer();
+    if (!this.#ended) this.onRecovered();
   }
 }

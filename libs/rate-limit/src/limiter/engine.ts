@@ -38,9 +38,9 @@ export class Engine {
   readonly #local: Local;
 
   constructor(private readonly options: EngineOptions) {
-    const { store, log, clock } = options;
+    const { store, prefix, log, clock } = options;
     this.#local = new Local(clock);
-    this.#store = new WatchedStore(store, log, (...recovered) => this.#local.handOver(...recovered));
+    this.#store = new WatchedStore(store, prefix, log, (...recovered) => this.#local.handOver(...recovered));
   }
 
   /** Where it counts: `Valkey at 127.0.0.1:6379`. */

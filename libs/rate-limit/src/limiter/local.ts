@@ -1,7 +1,7 @@
 import type { Rule } from '../algorithms/index.js';
 import { type Clock, systemClock } from '../decision/clock.js';
 import { MemoryStore } from '../storage/memory/memory-store.js';
-import type { Answer, Attempt, Store } from '../storage/store.js';
+import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../storage/store.js';
 
 /** As many keys are handed over after an outage, at the most: those that were first asked about. */
 const MOST_KEYS = 10_000;
@@ -46,24 +46,37 @@ export class Local {
 
   /**
    * Charges the store with what was used here and has not come back by itself, each key once, and forgets it. More than
-   * the store has left for a key is charged as what is left. Stops, and forgets the rest, when the store fails again:
-   * what may have been charged is not charged a second time.
+   * the store has left for a key is charged as what is left. When the store fails again, what it has refused to be charged
+   * with is kept for the next time; what it may have been charged with is not.
    *
    * Places of a concurrency policy are not handed over: they are released where they were taken.
    *
    * @param answers whether the store answers for a key; the others stay here
+   * @throws {StoreUnavailableError} (rejects) when it fails again
    */
   async handOver(store: Store, answers: (key: string) => boolean): Promise<void> {
     const counted = [...this.#counted].filter(([key]) => answers(key));
-    for (const [key] of counted) this.#counted.delete(key);
-    const past = this.#store;
-    if (this.#counted.size === 0) this.#store = new MemoryStore(this.clock, MOST_CLIENTS);
     for (let index = 0; index < counted.length; index += AT_A_TIME) {
-      const some = counted.slice(index, index + AT_A_TIME);
-      const used = some.flatMap(([key, rules]) => usage(past, key, rules));
-      for (const [key] of some) past.reset(key);
-      await Promise.all(used.map((attempt) => charge(store, attempt)));
+      const charges = counted
+        .slice(index, index + AT_A_TIME)
+        .map(([key, rules]) => this.#charge(store, key, rules));
+      const settled = await Promise.allSettled(charges);
+      const failed = settled.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+      if (failed !== undefined) throw failed.reason;
     }
+    // Those that were never counted for the hand-over, because there were too many.
+    if (this.#counted.size === 0) this.#store = new MemoryStore(this.clock, MOST_CLIENTS);
+  }
+
+  async #charge(store: Store, key: string, rules: Counted): Promise<void> {
+    try {
+      for (const attempt of usage(this.#store, key, rules)) await charge(store, attempt);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && error.answered) throw error;
+      this.reset(key);
+      throw error;
+    }
+    this.reset(key);
   }
 }
 

@@ -3,10 +3,11 @@ import { OptionReader } from '../decision/option-reader.js';
 import { type Answer, type Attempt, type Store, StoreUnavailableError } from '../storage/store.js';
 import { Circuit } from './circuit.js';
 import { type LimiterLog, Outage } from './outage.js';
-import { sisterKey } from './store-key.js';
+import { sisterKey, storeKey } from './store-key.js';
 
+/** It takes what a decision takes, a write included, from a key that nobody else has and that is gone a second later. */
 const probeRule = compileRule(
-  new OptionReader('the probe', { algorithm: 'fixed-window', limit: 1, window: 1 }),
+  new OptionReader('the probe', { algorithm: 'fixed-window', limit: 1_000_000, window: '1s' }),
 );
 
 /** What is known about the store without asking it. */
@@ -14,22 +15,23 @@ export interface StoreState {
   readonly store: Store['name'];
   /** `open`: it is left alone, or a shard of it is, because it did not answer. */
   readonly circuit: 'closed' | 'open';
-  /** Whether it made the decisions of the last second, as far as it was asked. */
+  /** Whether it makes decisions, as far as is known. */
   readonly decides: boolean;
 }
 
 /**
- * A store that is left alone while it does not answer, shard by shard, and whose outages are told once.
+ * A store whose failures are watched, shard by shard, until it has recovered, and told once.
  */
 export class WatchedStore {
   readonly #outage: Outage;
-  /** Of the shards that did not answer. Empty in good times. */
+  /** Of the shards that have failed. Empty in good times. */
   readonly #circuits = new Map<string, Circuit>();
   #closed = false;
 
   /** @param onRecovered the store answers again for the keys for which `answers` is true */
   constructor(
     private readonly store: Store,
+    private readonly prefix: string,
     log: LimiterLog,
     private readonly onRecovered: (store: Store, answers: (key: string) => boolean) => Promise<void>,
   ) {
@@ -45,11 +47,11 @@ export class WatchedStore {
   }
 
   get state(): StoreState {
-    const open = this.#circuits.size > 0;
+    const open = [...this.#circuits.values()].some(({ isOpen }) => isOpen);
     return {
       store: this.store.name,
       circuit: open ? 'open' : 'closed',
-      decides: !open && !this.#outage.isRecent,
+      decides: this.#circuits.size === 0 && !this.#outage.isRecent,
     };
   }
 
@@ -71,14 +73,10 @@ export class WatchedStore {
 
   /** What the store decides, or why it does not. A store in this process answers at once. */
   decide(attempts: readonly Attempt[]): Answer | Error | Promise<Answer | Error> {
-    if (this.#circuits.size > 0) {
-      const cause = attempts
-        .map(({ key }) => this.#circuit(key))
-        .find((circuit) => circuit !== undefined)?.cause;
-      if (cause !== undefined) {
-        this.#outage.failed(cause, attempts.length);
-        return cause;
-      }
+    const cause = this.#circuits.size === 0 ? undefined : this.#openFor(attempts);
+    if (cause !== undefined) {
+      this.#outage.failed(cause, attempts.length);
+      return cause;
     }
     const answer = this.store.consume(attempts);
     return answer instanceof Promise ? this.#watch(answer, attempts.length) : answer;
@@ -91,13 +89,22 @@ export class WatchedStore {
    */
   async ask<Result>(key: string, question: (store: Store) => Result | Promise<Result>): Promise<Result> {
     const circuit = this.#circuit(key);
-    if (circuit !== undefined) throw circuit.cause;
+    if (circuit?.isOpen) throw circuit.cause;
     try {
       return await question(this.store);
     } catch (error) {
       this.#failed(error as Error, 0);
       throw error;
     }
+  }
+
+  /** Why attempts are not asked for, if one of them is on a shard that is left alone. */
+  #openFor(attempts: readonly Attempt[]): Error | undefined {
+    for (const { key } of attempts) {
+      const circuit = this.#circuit(key);
+      if (circuit?.isOpen) return circuit.cause;
+    }
+    return undefined;
   }
 
   #circuit(key: string): Circuit | undefined {
@@ -115,21 +122,16 @@ export class WatchedStore {
     }
   }
 
-  /** A store that answers with an error is there, and may still deny: only one that does not is left alone. */
   #failed(error: Error, decisions: number): void {
     this.#outage.failed(error, decisions);
-    if (hasAnswered(error) || this.#closed) return;
-    const key = (error instanceof StoreUnavailableError && error.key) || '{}';
+    if (this.#closed) return;
+    const failedKey = error instanceof StoreUnavailableError ? error.key : undefined;
+    const key = failedKey ?? storeKey(this.prefix, undefined, 'probe', probeRule.id);
     const shard = this.store.shardOf?.(key) ?? '';
-    if (this.#circuits.has(shard)) return;
-    this.#circuits.set(
-      shard,
-      new Circuit(
-        error,
-        () => this.#probe(key),
-        () => void this.#recovered(shard),
-      ),
-    );
+    const circuit = this.#circuits.get(shard);
+    if (circuit !== undefined) return circuit.failed(error);
+    const probe = () => this.#probe(key);
+    this.#circuits.set(shard, new Circuit(error, hasAnswered, probe, () => void this.#recovered(shard)));
   }
 
   async #recovered(shard: string): Promise<void> {
@@ -141,16 +143,11 @@ export class WatchedStore {
     }
   }
 
-  /** A look at a key that nobody has: it takes the way of every decision, and needs no other rights. */
   async #probe(key: string): Promise<void> {
-    try {
-      await this.store.consume([{ rule: probeRule, key: sisterKey(key, 'probe', probeRule.id), cost: 0 }]);
-    } catch (error) {
-      if (!hasAnswered(error)) throw error;
-    }
+    await this.store.consume([{ rule: probeRule, key: sisterKey(key, 'probe', probeRule.id), cost: 1 }]);
   }
 }
 
-function hasAnswered(error: unknown): boolean {
+function hasAnswered(error: Error): boolean {
   return error instanceof StoreUnavailableError && error.answered;
 }
