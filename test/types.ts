@@ -10,6 +10,7 @@ import {
   definePolicies,
   type Duration,
   key,
+  type KeyNeed,
   RateLimit,
   type RateLimiter,
   RateLimitModule,
@@ -99,7 +100,8 @@ RateLimitModule.forRoot({
   valkey: 'valkey://127.0.0.1:6379',
   policies: { one: { ...bucket, burst: 5 } },
   everyRoute: ['one'],
-  identify: { user: ({ request }) => request['user']?.id },
+  identify: { user: ({ request }) => request['user']?.id, tenant: ({ user }) => user },
+  secret: 'at least sixteen characters',
   onStoreFailure: 'closed',
   deadline: '100ms',
   prefix: 'shop:',
@@ -132,6 +134,10 @@ RateLimitModule.forRoot({ deadline: '50' });
 RateLimitModule.forRoot({ identify: () => 'ada' });
 // @ts-expect-error something else to identify
 RateLimitModule.forRoot({ identify: { account: () => 'ada' } });
+// @ts-expect-error a tenant that is no function
+RateLimitModule.forRoot({ identify: { tenant: 'acme' } });
+// @ts-expect-error a secret that is no text
+RateLimitModule.forRoot({ secret: Buffer.from('at least sixteen characters') });
 // @ts-expect-error a port
 RateLimitModule.forRoot({ valkey: 6379 });
 // @ts-expect-error a factory that gives what cannot work
@@ -243,17 +249,27 @@ export function read(decision: Decision): number | undefined {
   if (decision.outcome === 'allowed') return decision.retryAfterMs;
   // @ts-expect-error nothing is known
   if (decision.outcome === 'unavailable') return decision.remaining;
+  // @ts-expect-error nothing was counted
+  if (decision.outcome === 'unlimited') return decision.remaining;
+  // @ts-expect-error nobody was asked
+  if (decision.outcome === 'unidentified') return decision.remaining;
   return decision.retryAfterMs;
 }
 
 // --- Policies that are made elsewhere ------------------------------------------------------------------------------
 
-export const elsewhere: RateLimitPolicy = { ...fixed, key: key.join(key.ip(), key.header('x-api-key')) };
-export const joined = key.firstOf(key.user(), ({ request }) => request.headers['x-api-key'] as string);
+export const elsewhere: RateLimitPolicy = { ...fixed, key: key.join(key.ip(), key.header('x-client')) };
+export const joined = key.firstOf(key.user(), ({ request }) => request.headers['x-client'] as string);
 // @ts-expect-error nothing to join
 export const nothing = key.join();
 // @ts-expect-error no name
 export const nameless = key.header();
+// @ts-expect-error no name
+export const parameterless = key.param();
+export const hashed = key.apiKey({ header: 'authorization' });
+// @ts-expect-error an option that there is not
+export const misspelt = key.apiKey({ name: 'authorization' });
+export const needs: readonly KeyNeed[] | undefined = key.tenant().needs;
 
 // --- The body of a refusal -----------------------------------------------------------------------------------------
 

@@ -42,8 +42,7 @@ async function run(program: string): Promise<[code: unknown, output: string]> {
 }
 
 const nothing = () => Promise.resolve();
-/** What has the shape of a client. */
-const client = { evalsha: nothing, eval: nothing, del: nothing };
+const shapeOfClient = { evalsha: nothing, eval: nothing, del: nothing };
 
 @Controller()
 class Misspelt {
@@ -115,7 +114,7 @@ describe('a Valkey is refused at boot', () => {
     ],
     [
       'numbers as texts',
-      { ...client, options: { stringNumbers: true } },
+      { ...shapeOfClient, options: { stringNumbers: true } },
       'UNFIT_CLIENT',
       'stringNumbers: true',
     ],

@@ -1,6 +1,6 @@
 import { Redis } from 'iovalkey';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createRateLimiter, type RateLimitModuleOptions } from 'nestjs-valkey-rate-limit';
+import { createRateLimiter, type RateLimiter, type RateLimitModuleOptions } from 'nestjs-valkey-rate-limit';
 import { rightsOf } from '../support/guide.js';
 import { ownValkey } from '../support/valkey.js';
 
@@ -62,10 +62,18 @@ describe('the rights that the guide names', () => {
         await ask(1);
         await limiter.reset(any(policy), { key });
       }
+      await changeLimits(limiter);
     } finally {
       await limiter.close();
       now += 1_000_000;
     }
+  };
+  /** Throws where what was changed is not known afterwards, as well: a look that is refused says nothing. */
+  const changeLimits = async ({ overrides }: RateLimiter) => {
+    await overrides.set(any('window'), 'ada', { limit: 9 });
+    expect(overrides.list(any('window'))).toMatchObject([{ key: 'ada', limit: 9 }]);
+    await overrides.delete(any('window'), 'ada');
+    expect(overrides.list(any('window'))).toEqual([]);
   };
   const allow = (granted: readonly string[]) => admin.call('ACL', 'SETUSER', 'limiter', 'reset', ...granted);
 
@@ -93,6 +101,7 @@ describe('the rights that the guide names', () => {
     for (const right of tried) {
       await allow(rights.filter((other) => other !== right));
       await admin.script('FLUSH');
+      await admin.flushall(); // what a refused round has left
       const refused = await everything().then(
         () => false,
         () => true,

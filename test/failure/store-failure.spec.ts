@@ -81,7 +81,7 @@ async function call(running: RunningApp, path: string, times: number) {
 
 async function storeOf(running: RunningApp): Promise<string> {
   const decision = await running.app.get(RateLimiter).peek('service' as never, { key: 'anybody' });
-  return decision.outcome === 'unavailable' ? 'none' : decision.store;
+  return 'store' in decision ? decision.store : 'none';
 }
 
 const expectModes = async (running: RunningApp) => {

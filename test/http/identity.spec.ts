@@ -1,25 +1,30 @@
-import type { IncomingMessage } from 'node:http';
-import { beforeEach, describe, expect, test } from '@jest/globals';
-import { Controller, Get, Post } from '@nestjs/common';
-import { key, type RateLimitContext, type RateLimitModuleOptions } from 'nestjs-valkey-rate-limit';
-import { adapters, type AdapterName, type StartOptions } from '../support/app.js';
+import { describe, expect, test } from '@jest/globals';
+import { Controller, type DynamicModule, Get, Post, type Provider } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import {
+  key,
+  type RateLimitContext,
+  RateLimiter,
+  RateLimitModule,
+  type RateLimitModuleOptions,
+} from 'nestjs-valkey-rate-limit';
+import { adapters, startApp } from '../support/app.js';
+import { as, authenticate, LogIn } from '../support/authentication.js';
 import { members } from '../support/fields.js';
-import { Limit, LONG, startLittle, statuses } from '../support/little.js';
+import { Limit, little, LONG, type LooseLimiter, startLittle, statuses } from '../support/little.js';
 
 const two = { algorithm: 'fixed-window', limit: 2, window: LONG } as const;
 
 const policies = {
   'by-user': { ...two, key: key.user() },
   'by-user-or-ip': { ...two, key: key.firstOf(key.user(), key.ip()) },
-  'by-header': { ...two, key: key.header('x-api-key') },
+  'by-header': { ...two, key: key.header('x-client') },
   'by-own-function': { ...two, key: ({ request }: RateLimitContext) => request['body']?.account as string },
   global: { ...two, key: key.global() },
   one: { ...two, limit: 100, key: key.user() },
   two: { ...two, limit: 100, key: key.join(key.user(), key.ip()) },
   three: { ...two, limit: 100, key: key.firstOf(key.user(), key.ip()) },
 } satisfies RateLimitModuleOptions['policies'];
-
-let handled = 0;
 
 @Controller()
 class Who {
@@ -56,36 +61,24 @@ class Who {
   @Get('three')
   @Limit('one', 'two', 'three')
   three(): string {
-    handled += 1;
     return '';
   }
 }
 
-/** What an application's authentication does: the user of the request is in a header here. */
-function authenticate(adapter: AdapterName): StartOptions {
-  const hook = (request: IncomingMessage & { user?: unknown }, _: unknown, next: () => void) => {
-    const id = request.headers['x-user'];
-    if (id !== undefined) request.user = { id };
-    next();
-  };
-  if (adapter === 'express') return { app: (app) => app.use(hook) };
-  // Middleware sees Node's request there; a hook sees Fastify's, which the guard sees too.
-  return { app: (app) => (app.getHttpAdapter().getInstance() as Hooked).addHook('onRequest', hook) };
+interface Guarded {
+  readonly providers?: Provider[];
+  readonly before?: Provider[];
+  readonly after?: Provider[];
 }
 
-interface Hooked {
-  addHook(name: 'onRequest', hook: unknown): void;
+function feature(providers: Provider[] = []): DynamicModule {
+  class Feature {}
+  return { module: Feature, providers };
 }
-
-const as = (user: string) => ({ headers: { 'x-user': user } });
 
 describe.each(adapters)('who is counted on %s', (adapter) => {
   const start = (options: Partial<RateLimitModuleOptions> = {}) =>
     startLittle(adapter, { policies, ...options } as RateLimitModuleOptions, [Who], authenticate(adapter));
-
-  beforeEach(() => {
-    handled = 0;
-  });
 
   test('is the user that authentication put on the request', async () => {
     const app = await start();
@@ -98,15 +91,15 @@ describe.each(adapters)('who is counted on %s', (adapter) => {
     expect(await statuses(app, '/user', 3)).toEqual([200, 200, 429]);
     expect(await statuses(app, '/user', 1, as('ada'))).toEqual([200]);
     expect(await statuses(app, '/header', 3)).toEqual([200, 200, 429]);
-    expect(await statuses(app, '/header', 1, { headers: { 'x-api-key': '' } })).toEqual([429]);
-    expect(await statuses(app, '/header', 1, { headers: { 'x-api-key': 'mine' } })).toEqual([200]);
+    expect(await statuses(app, '/header', 1, { headers: { 'x-client': '' } })).toEqual([429]);
+    expect(await statuses(app, '/header', 1, { headers: { 'x-client': 'mine' } })).toEqual([200]);
   });
 
   test('is not the unknown when a client calls itself what the unknown are called', async () => {
     const app = await start();
     expect(await statuses(app, '/header', 3)).toEqual([200, 200, 429]);
     for (const name of ['?', 'undefined', 'null', '#', '%003f']) {
-      expect(await statuses(app, '/header', 1, { headers: { 'x-api-key': name } })).toEqual([200]);
+      expect(await statuses(app, '/header', 1, { headers: { 'x-client': name } })).toEqual([200]);
     }
   });
 
@@ -138,22 +131,42 @@ describe.each(adapters)('who is counted on %s', (adapter) => {
     expect(asked).toBe(2);
   });
 
-  test('may be a number, as identify.user tells it', async () => {
+  test.each([
+    ['the root module', (guard: Provider) => ({ providers: [guard] }), [200, 200, 429, 200]],
+    ['an earlier module', (guard: Provider) => ({ before: [guard] }), [200, 200, 429, 200]],
+    ['a later module', (guard: Provider) => ({ after: [guard] }), [200, 200, 429, 429]],
+  ] as const)('is the user whom a global guard of %s knows, or does not yet', async (_, place, expected) => {
+    const { before, after, ...root } = place({ provide: APP_GUARD, useClass: LogIn }) as Guarded;
+    const limiter = RateLimitModule.forRoot({ policies });
+    const imports = [feature(before), limiter, feature(after)];
+    const app = await startApp(little({ imports, controllers: [Who], ...root }), adapter);
+    const seen = await statuses(app, '/user', 3, as('ada'));
+    expect([...seen, ...(await statuses(app, '/user', 1, as('grace')))]).toEqual(expected);
+  });
+
+  test('may be a number, as identify.user tells it, and what is not a number is nobody', async () => {
     const app = await start({ identify: { user: ({ request }) => Number(request.headers['x-user']) } });
     expect(await statuses(app, '/user', 3, as('7'))).toEqual([200, 200, 429]);
     expect(await statuses(app, '/user', 1, as('8'))).toEqual([200]);
+    const response = await app.fetch('/user-or-ip');
+    expect(members(response, 'RateLimit')).toMatchObject([{ r: 1 }]);
+    const limiter = app.app.get(RateLimiter) as LooseLimiter;
+    expect(await limiter.peek('by-user-or-ip', { key: '2.ip=127.0.0.1' })).toMatchObject({ remaining: 1 });
   });
 
-  test('that cannot be found out is an error of its own, not a limit, and the handler does not run', async () => {
-    const user = () => {
-      throw new Error('the session store is down');
-    };
-    const app = await start({ identify: { user } });
-    const response = await app.fetch('/three', as('ada'));
-    expect(response.status).toBe(500);
-    expect(response.headers.get('retry-after')).toBeNull();
-    expect(await response.text()).not.toContain('session store');
-    expect(handled).toBe(0);
+  test('may be told by methods of an object', async () => {
+    class Sessions {
+      #header = 'x-user';
+      user({ request }: RateLimitContext): string {
+        return request.headers[this.#header] as string;
+      }
+      tenant(): string {
+        return this.#header;
+      }
+    }
+    const app = await start({ identify: new Sessions() });
+    expect(await statuses(app, '/user', 3, as('ada'))).toEqual([200, 200, 429]);
+    expect(await statuses(app, '/user', 1, as('grace'))).toEqual([200]);
   });
 
   test.each([

@@ -2,7 +2,7 @@ import { afterEach } from '@jest/globals';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import { Test, type TestingModule, type TestingModuleBuilder } from '@nestjs/testing';
 
 export type AdapterName = 'fastify' | 'express';
 export type App = NestFastifyApplication | NestExpressApplication;
@@ -23,6 +23,10 @@ export interface StartOptions {
   readonly module?: (builder: TestingModuleBuilder) => TestingModuleBuilder;
   /** To set the application up before it listens. */
   readonly app?: (app: App) => void;
+  /** Whom the adapter believes about the client's address: Fastify's `trustProxy`, Express' `trust proxy`. */
+  readonly trustProxy?: string[] | number | boolean;
+  /** Where it listens: 127.0.0.1 unless said otherwise. */
+  readonly host?: string;
 }
 
 const running = new Set<RunningApp>();
@@ -41,11 +45,9 @@ export async function startApp(
   const builder = Test.createTestingModule({ imports: [rootModule] });
   const compiled = await (options.module?.(builder) ?? builder).compile();
   const app =
-    adapter === 'fastify'
-      ? compiled.createNestApplication<NestFastifyApplication>(new FastifyAdapter())
-      : compiled.createNestApplication<NestExpressApplication>(new ExpressAdapter());
+    adapter === 'fastify' ? onFastify(compiled, options.trustProxy) : onExpress(compiled, options.trustProxy);
   options.app?.(app);
-  await app.listen(0, '127.0.0.1');
+  await app.listen(0, options.host ?? '127.0.0.1');
   const url = await app.getUrl();
   const started: RunningApp = {
     app,
@@ -58,4 +60,16 @@ export async function startApp(
   };
   running.add(started);
   return started;
+}
+
+function onFastify(compiled: TestingModule, trustProxy: StartOptions['trustProxy']): App {
+  // A number is not among its types, and is for the tests that show what becomes of it.
+  const adapter = new FastifyAdapter(trustProxy === undefined ? {} : { trustProxy: trustProxy as string[] });
+  return compiled.createNestApplication<NestFastifyApplication>(adapter);
+}
+
+function onExpress(compiled: TestingModule, trustProxy: StartOptions['trustProxy']): App {
+  const app = compiled.createNestApplication<NestExpressApplication>(new ExpressAdapter());
+  if (trustProxy !== undefined) app.set('trust proxy', trustProxy);
+  return app;
 }

@@ -1,6 +1,9 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import {
+  type Identify,
+  type ModuleExtras,
   RateLimit,
+  type RateLimitContext,
   type RateLimiter,
   RateLimitModule,
   type RateLimitModuleOptions,
@@ -28,6 +31,12 @@ export type LooseLimiter = {
   ) => ReturnType<RateLimiter[Name]>;
 };
 
+/** The module's options with plans that the sample does not have. */
+export type LooseOptions = Omit<RateLimitModuleOptions, 'identify'> &
+  Partial<ModuleExtras> & {
+    identify?: Omit<Identify, 'plan'> & { plan?: (context: RateLimitContext) => unknown };
+  };
+
 export interface LittleModule extends Pick<DynamicModule, 'controllers' | 'providers' | 'imports'> {
   /** The options of `RateLimitModule.forRoot`. Left out: no rate limit module. */
   readonly limits?: unknown;
@@ -43,7 +52,7 @@ export function little({ limits, imports = [], ...rest }: LittleModule): Dynamic
 /** Starts an application with one controller or several. */
 export function startLittle(
   adapter: AdapterName,
-  limits: RateLimitModuleOptions,
+  limits: LooseOptions,
   controllers: Type[],
   options?: StartOptions,
 ): Promise<RunningApp> {

@@ -6,13 +6,15 @@ import { little } from './little.js';
 
 /** Boots what cannot work, and gives the error that the boot ended with: no request was ever sent. */
 export async function refusal(
-  rootModule: DynamicModule,
+  rootModule: DynamicModule | (() => DynamicModule),
   adapter: AdapterName = 'fastify',
 ): Promise<RateLimitConfigError> {
-  const error: unknown = await startApp(rootModule, adapter).then(
-    () => new Error('It booted.'),
-    (reason: unknown) => reason,
-  );
+  let error: unknown = new Error('It booted.');
+  try {
+    await startApp(typeof rootModule === 'function' ? rootModule() : rootModule, adapter);
+  } catch (reason) {
+    error = reason;
+  }
   if (!(error instanceof RateLimitConfigError)) throw error;
   expect(error.message.startsWith(`${error.where}: `)).toBe(true);
   expect(error.code).toMatch(/^[A-Z][A-Z0-9_]+$/);
@@ -21,5 +23,5 @@ export async function refusal(
 
 /** The same for the options of `forRoot`. */
 export function refusalOf(limits: unknown, ...controllers: Type[]): Promise<RateLimitConfigError> {
-  return refusal(little({ limits, controllers }));
+  return refusal(() => little({ limits, controllers }));
 }

@@ -54,7 +54,9 @@ export async function openLimiter(
 }
 
 function counted(decision: Awaited<ReturnType<RateLimiter['consume']>>): Counted {
-  if (decision.outcome !== 'unavailable') return decision;
+  if (decision.outcome === 'allowed' || decision.outcome === 'denied') return decision;
+  if (decision.outcome === 'unlimited')
+    throw new Error('The lab has no plans, and so nothing without a limit.');
   throw new Error(
     `The store failed in the middle of the run, which proves nothing: ${decision.cause.message}`,
     {

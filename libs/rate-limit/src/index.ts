@@ -15,26 +15,41 @@ export type {
   FailureMode,
   StoreName,
   UnavailableDecision,
+  UnidentifiedDecision,
+  UnlimitedDecision,
 } from './decision/decision.js';
 export type { Duration } from './decision/duration.js';
 export type { DialectName } from './http/dialects/index.js';
 export type { Problem } from './http/problem.js';
 export type { Cost, Key } from './limiter/policy.js';
+export type { LimitNumbers } from './limiter/limit.js';
+export { type KnownOverride, LimitOverrides, type Override } from './limiter/overrides.js';
 export {
   type ConsumeOptions,
   type LeaseOptions,
   RateLimiter,
   type RefundOptions,
 } from './limiter/rate-limiter.js';
+export type { LimitDescription, PolicyDescription, RouteDescription } from './limiter/route-description.js';
 // A star, because only what is exported by one can be merged into from outside.
 export type * from './limiter/register.js';
-export { type Identify, RateLimitContext, type RateLimitRequest } from './nest/context.js';
+export { RateLimitContext, type RateLimitRequest } from './nest/context.js';
 export { createRateLimiter } from './nest/create-limiter.js';
 export { RateLimit, SkipRateLimit } from './nest/decorators.js';
-export { key, type IpOptions, type KeyResolver } from './nest/key.js';
+export type { Identify } from './nest/identity.js';
+export { key } from './nest/key.js';
+export type { ApiKeyOptions } from './nest/keys/of-client.js';
+export type { IpOptions } from './nest/keys/of-request.js';
+export type { KeyNeed, KeyResolver } from './nest/keys/resolver.js';
 export {
+  type Authentication,
+  byPlan,
   definePolicies,
+  type IdentityFailureMode,
   type InlinePolicy,
+  type ModuleExtras,
+  type PlannedPolicy,
+  type PlanSettings,
   type RateLimitModuleOptions,
   type RateLimitOptionsFactory,
   type RateLimitPolicy,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'iovalkey';
 import { MemoryStore } from '../src/storage/memory/memory-store.js';
 import type { Store } from '../src/storage/store.js';
-import { createValkeyStore } from '../src/storage/valkey/index.js';
+import { createValkey } from '../src/storage/valkey/index.js';
 
 /** When the laws begin: a round number of milliseconds since 1970. */
 export const START = 1_000_000_000_000;
@@ -58,7 +58,8 @@ export async function openValkey(): Promise<LawStore> {
   if (url === undefined) throw new Error('TEST_VALKEY_URL is not set: run the tests with "npm test".');
   const deadlineMs = 5_000;
   const client = new Redis(url);
-  const store = createValkeyStore(url, { deadlineMs, clock: () => opened.now, warn: console.warn });
+  const options = { deadlineMs, clock: () => opened.now, prefix: 'rl:', warn: console.warn };
+  const { store } = createValkey(url, options);
   const opened: LawStore = {
     name: store.name,
     place: store.place,

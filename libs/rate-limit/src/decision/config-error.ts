@@ -27,6 +27,7 @@ export function show(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (value instanceof Promise) return 'a promise';
   if (Array.isArray(value)) return 'an array';
+  if (value instanceof Date) return `a Date (${String(value)})`;
   if (typeof value === 'object' && value !== null) return 'an object';
   return String(value);
 }

@@ -37,6 +37,8 @@ interface OfPolicy {
   readonly limit: number;
   /** What was taken: the cost of an allowed attempt, and 0 where it, or another of the same request, did not pass. */
   readonly cost: number;
+  /** The plan that it was made for, where the policy goes by plan. */
+  readonly plan?: string;
 }
 
 interface ByStore {
@@ -61,19 +63,38 @@ export interface UnavailableDecision extends OfPolicy {
   readonly cause: Error;
 }
 
+/** The key's plan has no limit under this policy, so nothing was asked and nothing was counted. */
+export interface UnlimitedDecision {
+  readonly outcome: 'unlimited';
+  readonly policy: string;
+  readonly cost: 0;
+  readonly plan?: string;
+}
+
+/** Asking who is behind the request failed, and `onIdentityFailure` is `closed`. Nothing was asked, nothing was counted. */
+export interface UnidentifiedDecision {
+  readonly outcome: 'unidentified';
+  readonly policy: string;
+  readonly cost: 0;
+  /** What the function of `identify` threw. */
+  readonly cause: Error;
+}
+
 /**
  * The outcome of one attempt.
  *
  * Of several attempts that are made together, all are allowed or nothing is taken: those that would have passed are
  * still `allowed`, with the numbers of a client from whom nothing was taken.
  */
-export type Decision = AllowedDecision | DeniedDecision | UnavailableDecision;
+export type Decision =
+  AllowedDecision | DeniedDecision | UnavailableDecision | UnlimitedDecision | UnidentifiedDecision;
 
 /** Whether a request with these decisions may go on. */
 export function passes(decisions: readonly Decision[]): boolean {
   return decisions.every(
     (decision) =>
       decision.outcome === 'allowed' ||
+      decision.outcome === 'unlimited' ||
       (decision.outcome === 'unavailable' && decision.onStoreFailure === 'open'),
   );
 }

@@ -6,6 +6,12 @@ interface Range {
   readonly max: number;
 }
 
+/** @throws {RateLimitConfigError} for what is no object, or a list */
+export function requireObject(where: string, options: unknown): asserts options is object {
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return;
+  throw new RateLimitConfigError('OPTIONS', where, `options must be an object, not ${show(options)}.`);
+}
+
 /**
  * Reads an options object whose values come from outside TypeScript's sight, one option at a time, and refuses in the
  * end what nobody read. Every refusal is a {@link RateLimitConfigError}.
@@ -18,9 +24,7 @@ export class OptionReader {
     readonly where: string,
     options: unknown,
   ) {
-    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-      throw new RateLimitConfigError('OPTIONS', where, `options must be an object, not ${show(options)}.`);
-    }
+    requireObject(where, options);
     this.#options = options as Readonly<Record<string, unknown>>;
   }
 

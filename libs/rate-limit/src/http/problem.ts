@@ -29,7 +29,9 @@ const UNAVAILABLE_RETRY_MS = 1_000;
 /** The refusal for decisions of which at least one does not pass: 503 where one could not be made, else 429. */
 export function refuse(decisions: readonly Decision[]): Refusal {
   const closed = decisions.filter(
-    (decision) => decision.outcome === 'unavailable' && decision.onStoreFailure === 'closed',
+    (decision) =>
+      decision.outcome === 'unidentified' ||
+      (decision.outcome === 'unavailable' && decision.onStoreFailure === 'closed'),
   );
   if (closed.length > 0) return reducedCapacity(closed.map(({ policy }) => policy));
   return quotaExceeded(decisions.filter((decision) => decision.outcome === 'denied'));

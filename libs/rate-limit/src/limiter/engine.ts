@@ -6,21 +6,31 @@ import type { Decision, StoreName } from '../decision/decision.js';
 import type { Answer, Attempt, Store } from '../storage/store.js';
 import { Local } from './local.js';
 import type { LimiterLog } from './outage.js';
+import type { Limit, PlanLimit } from './limit.js';
+import type { LimitOverrides } from './overrides.js';
 import type { Policy } from './policy.js';
 import { storeKey } from './store-key.js';
-import { toDecisions } from './to-decisions.js';
+import { planOf, toDecisions } from './to-decisions.js';
 import { type StoreState, WatchedStore } from './watched-store.js';
 
-/** One policy applied to one subject at one cost. */
-export interface PolicyAttempt {
+/** Whom a policy is applied to. */
+export interface Applied {
   readonly policy: Policy<never>;
   /** Who is counted; `undefined` is the one bucket of all unknown. */
   readonly subject: string | undefined;
+  /** Left out: none that is known. */
+  readonly plan?: string | undefined;
+}
+
+/** One policy applied to one subject at one cost, by the numbers that are the subject's. */
+export interface PolicyAttempt extends Applied {
+  readonly limit: Limit;
   readonly cost: number;
 }
 
 export interface EngineOptions {
   readonly store: Store;
+  readonly overrides: LimitOverrides;
   /** What every key in the store begins with. */
   readonly prefix: string;
   /** Among how many processes limits are shared while each counts in its own memory. */
@@ -53,12 +63,27 @@ export class Engine {
     return this.#store.state;
   }
 
-  open(): Promise<void> {
-    return this.#store.open();
+  /** Limits that change while running. */
+  get overrides(): LimitOverrides {
+    return this.options.overrides;
+  }
+
+  async open(): Promise<void> {
+    await this.#store.open();
+    const reading = this.options.overrides.open();
+    // A store that is not there has nothing to read yet, and a boot does not wait for it.
+    if (this.#store.state.circuit === 'closed') await reading;
   }
 
   close(): Promise<void> {
+    this.options.overrides.close();
     return this.#store.close();
+  }
+
+  /** What a subject may have under a policy now: by its own numbers, if it has some, or by those of its plan. */
+  limitOf({ policy, subject, plan }: Applied): PlanLimit {
+    const numbers = this.options.overrides.find(policy.name, subject);
+    return numbers === undefined ? policy.limitOf(plan) : policy.changed(plan, numbers);
   }
 
   /**
@@ -74,21 +99,35 @@ export class Engine {
   }
 
   /**
-   * Asks the store that is meant something that is no question about a limit.
+   * Gives back what attempts took. What cannot be given back comes back by itself.
+   */
+  async giveBack(attempts: readonly Applied[], decisions: readonly Decision[]): Promise<void> {
+    const asked = decisions.map(async (decision, index) => {
+      if (decision.outcome !== 'allowed' || decision.cost === 0) return;
+      const { cost, at, lease, store } = decision;
+      await this.ask(attempts[index]!, { cost: -cost, at, ...(lease !== undefined && { lease }) }, store);
+    });
+    await Promise.allSettled(asked);
+  }
+
+  /**
+   * Asks the store that is meant something that is no question about a limit. A plan without a limit has nothing there.
    *
    * @throws {StoreUnavailableError} (rejects) when it does not answer
    */
-  async ask(policy: Policy<never>, subject: string, ask: Ask, from?: StoreName): Promise<Answer> {
-    const attempt = { ...ask, rule: policy.rule, key: this.#key(policy, subject) };
+  async ask(applied: Applied, ask: Ask, from?: StoreName): Promise<Answer | undefined> {
+    const limit = this.limitOf(applied);
+    if (limit === 'unlimited') return undefined;
+    const attempt = { ...ask, rule: limit.rule, key: this.#key(applied) };
     if (from === 'local') {
-      return this.#local.consume([attempt], [policy.localRule(this.options.instances())]);
+      return this.#local.consume([attempt], [limit.localRule(this.options.instances())]);
     }
     return this.#store.ask(attempt.key, (store) => store.consume([attempt]));
   }
 
   /** @throws {StoreUnavailableError} (rejects) when the store does not answer */
   async reset(policy: Policy<never>, subject: string): Promise<void> {
-    const key = this.#key(policy, subject);
+    const key = this.#key({ policy, subject });
     this.#local.reset(key);
     await this.#store.ask(key, (store) => store.reset(key));
   }
@@ -112,25 +151,35 @@ export class Engine {
     const isLocal = (_: unknown, index: number) => attempts[index]!.policy.onStoreFailure === 'local';
     const instances = this.options.instances();
     const asking = attempts.filter(isLocal);
-    const rules = asking.map(({ policy }) => policy.localRule(instances));
+    const rules = asking.map(({ limit }) => limit.localRule(instances));
     const asked = stored.filter(isLocal).map((attempt) => (closed ? { ...attempt, cost: 0 } : attempt));
     const answer = this.#local.consume(asked, rules);
     const counted = asked.map((attempt, index) => ({ ...attempt, rule: rules[index]! }));
     const locals = toDecisions(asking, counted, answer, 'local').values();
-    return attempts.map(({ policy: { name, onStoreFailure, rule } }): Decision => {
-      if (onStoreFailure === 'local') return locals.next().value!;
-      const { limit } = rule.quota;
-      return { outcome: 'unavailable', policy: name, limit, cost: 0, onStoreFailure, cause };
+    return attempts.map((attempt): Decision => {
+      const { policy, limit } = attempt;
+      if (policy.onStoreFailure === 'local') return locals.next().value!;
+      const plan = planOf(attempt);
+      return {
+        outcome: 'unavailable',
+        policy: policy.name,
+        limit: limit.rule.quota.limit,
+        cost: 0,
+        onStoreFailure: policy.onStoreFailure,
+        cause,
+        ...(plan !== undefined && { plan }),
+      };
     });
   }
 
-  #stored({ policy, subject, cost }: PolicyAttempt): Attempt {
-    const { rule } = policy;
-    const key = this.#key(policy, subject);
+  #stored(attempt: PolicyAttempt): Attempt {
+    const { rule } = attempt.limit;
+    const { cost } = attempt;
+    const key = this.#key(attempt);
     return holdsPlaces(rule) ? { rule, key, cost, lease: newLease() } : { rule, key, cost };
   }
 
-  #key({ name, rule }: Policy<never>, subject: string | undefined): string {
+  #key({ policy: { name, rule }, subject }: Applied): string {
     return storeKey(this.options.prefix, subject, name, rule.id);
   }
 }

@@ -32,7 +32,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Turns the failures of a store into one line when they begin and one when they end. */
+/** Turns failures, those of a store or others, into one line when they begin and one when they end. */
 export class Outage {
   #since: number | undefined;
   #lastFailure = 0;
@@ -41,6 +41,8 @@ export class Outage {
   constructor(
     private readonly log: LimiterLog,
     private readonly clock: Clock,
+    private readonly begun = 'The store does not decide; policies go by onStoreFailure until it does.',
+    private readonly over = 'The store decides again.',
   ) {}
 
   /** @param decisions how many decisions the failure touched */
@@ -50,10 +52,7 @@ export class Outage {
     if (this.#since !== undefined) return;
     this.#since = this.#lastFailure;
     const hint = HINTS.find(([pattern]) => pattern.test(cause.message))?.[1];
-    this.log.warn(
-      'The store does not decide; policies go by onStoreFailure until it does. ' +
-        `${cause.message}.${hint === undefined ? '' : ` ${hint}`}`,
-    );
+    this.log.warn(`${this.begun} ${cause.message}.${hint === undefined ? '' : ` ${hint}`}`);
   }
 
   /** Whether there was a failure within the last second. */
@@ -65,7 +64,7 @@ export class Outage {
     if (this.#since === undefined || this.isRecent) return;
     const seconds = ((this.#lastFailure - this.#since) / 1_000).toFixed(1);
     this.log.log(
-      `The store decides again. It had not for ${seconds} s, in which ${this.#decisions} decisions were made without it.`,
+      `${this.over} It had not for ${seconds} s, in which ${this.#decisions} decisions were made without it.`,
     );
     this.#since = undefined;
     this.#decisions = 0;

@@ -1,7 +1,15 @@
-import { type AlgorithmOptions, type Rule, compileRule } from '../algorithms/index.js';
+import type { AlgorithmOptions, Rule } from '../algorithms/index.js';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
+import {
+  compileLimit,
+  compilePlans,
+  type Limit,
+  type LimitNumbers,
+  type PlanLimit,
+  type PlanLimits,
+} from './limit.js';
 
 /** Who is counted: a text, or `undefined` for the one bucket that all unknown share. */
 export type Key<Context> = (context: Context) => string | undefined;
@@ -12,25 +20,45 @@ export type Key<Context> = (context: Context) => string | undefined;
  */
 export type Cost<Context> = number | ((context: Context) => number);
 
-/** A policy as it is written: how it counts, whom, and what to do when the store fails. */
-export type PolicyOptions<Context> = AlgorithmOptions & {
-  /** Whom to count. Left out: the client's address. */
+/** What a policy says beside how it counts. */
+export interface PolicySettings<Context> {
+  /** Whom to count. Left out: the client's address, or, of a policy by plan, the tenant, or user where nothing tells it. */
   key?: Key<Context>;
   /** How much of the limit one request takes. Left out: 1. */
   cost?: Cost<Context>;
   /** Left out: as the module says. */
   onStoreFailure?: FailureMode;
-};
+}
+
+/** The same policy with other numbers for each plan. See `byPlan`. */
+export interface PlannedOptions<Plan extends string = string> {
+  /** Not all of them, as policies that are written together may have different plans. */
+  plans: { [Name in Plan]?: AlgorithmOptions | 'unlimited' };
+  default: NoInfer<Plan>;
+}
+
+/** A policy as it is written: how it counts, whom, and what to do when the store fails. */
+export type PolicyOptions<Context, Plan extends string = string> = PolicySettings<Context> &
+  (AlgorithmOptions | PlannedOptions<Plan>);
 
 /** A policy as it is run. */
 export interface Policy<Context> {
   readonly name: string;
+  /** The rule of those whose plan is not known. Every plan has the same algorithm. */
   readonly rule: Rule;
   readonly key: Key<Context> | undefined;
   readonly cost: Cost<Context>;
   readonly onStoreFailure: FailureMode;
-  /** The rule by which one of so many processes counts when each has only its own memory: with its share of the limit. */
-  localRule(instances: number): Rule;
+  /** What a plan allows: of an unknown plan, what the default allows. */
+  limitOf(plan: string | undefined): PlanLimit;
+  /** What plans there are; none where it does not go by plan. */
+  readonly plans: readonly string[];
+  /**
+   * What it says with other numbers, for whoever has some.
+   *
+   * @throws {RateLimitConfigError} for numbers that it cannot have
+   */
+  changed(plan: string | undefined, numbers: LimitNumbers): Limit;
 }
 
 export const FAILURE_MODES: readonly FailureMode[] = ['open', 'closed', 'local'];
@@ -63,34 +91,41 @@ export function compilePolicy<Context>(
 ): Policy<Context> {
   checkPolicyName(name, where);
   const options = new OptionReader(where, written);
-  const rule = compileRule(options);
-  const localRules = new Map([[1, rule]]);
-  const policy: Policy<Context> = {
+  const { key: _, cost: _cost, onStoreFailure: _mode, ...counting } = written as PolicySettings<Context>;
+  const limits =
+    'plans' in counting
+      ? compilePlans(where, options.value('plans'), options.value('default'))
+      : compileLimit(options, counting);
+  const settings = {
     name,
-    rule,
-    key: options.optionalFunction('key', "a function such as key.ip() or (context) => '…'"),
-    cost: readCost(options, 1),
+    key: options.optionalFunction<Key<Context>>('key', "a function such as key.ip() or (context) => '…'"),
+    cost: readCost<Context>(options, 1),
     onStoreFailure: options.oneOf('onStoreFailure', FAILURE_MODES, onStoreFailure),
-    localRule: (instances) => {
-      const present = localRules.get(instances);
-      if (present !== undefined) return present;
-      const shared = compileRule(new OptionReader(where, shareOf(written as object, instances)));
-      localRules.set(instances, shared);
-      return shared;
-    },
   };
   options.done();
-  return policy;
+  return { ...settings, ...limitsOf(limits) };
 }
 
-/** Rounded down, so that all together never allow more; but at least 1, or the outage would be a denial. */
-function shareOf(written: { limit?: number; burst?: number }, instances: number): object {
-  const share = (amount: number) => Math.min(amount, Math.max(1, Math.floor(amount / instances)));
-  const { limit, burst } = written;
+function limitsOf(limits: Limit | PlanLimits): Pick<Policy<never>, 'rule' | 'plans' | 'limitOf' | 'changed'> {
+  if ('rule' in limits) {
+    return {
+      rule: limits.rule,
+      plans: [],
+      limitOf: () => limits,
+      changed: (_, numbers) => limits.changed(numbers),
+    };
+  }
+  const { byPlan } = limits;
+  const fallback = byPlan.get(limits.defaultPlan) as Limit;
+  const limitOf = (plan: string | undefined) => byPlan.get(plan ?? limits.defaultPlan) ?? fallback;
   return {
-    ...written,
-    ...(limit !== undefined && { limit: share(limit) }),
-    ...(burst !== undefined && { burst: share(burst) }),
+    rule: fallback.rule,
+    plans: [...byPlan.keys()],
+    limitOf,
+    changed: (plan, numbers) => {
+      const limit = limitOf(plan);
+      return (limit === 'unlimited' ? fallback : limit).changed(numbers);
+    },
   };
 }
 

@@ -1,9 +1,11 @@
 import { RateLimitConfigError } from '../decision/config-error.js';
 import type { Decision, StoreName } from '../decision/decision.js';
 import { checkedAt, checkedCost, checkedKey, checkedLease, unknownPolicy } from './checks.js';
-import { type Engine, holdsPlaces } from './engine.js';
+import { type Applied, type Engine, holdsPlaces } from './engine.js';
+import type { LimitOverrides } from './overrides.js';
 import type { Policy } from './policy.js';
 import type { PolicyName } from './register.js';
+import type { RouteDescription } from './route-description.js';
 
 /** Whom a call of the service counts, and how much. */
 export interface ConsumeOptions {
@@ -11,6 +13,8 @@ export interface ConsumeOptions {
   key: string;
   /** How much of the limit it takes: a whole number from 0. Left out: 1. */
   cost?: number;
+  /** The key's plan, for a policy by plan. Left out: the policy's default. */
+  plan?: string;
 }
 
 /** What is given back. All of it stands in the decision: `{ key, ...decision }`. */
@@ -24,7 +28,7 @@ export interface RefundOptions extends ConsumeOptions {
 }
 
 /** Held places of a concurrency policy. All of it stands in the decision: `{ key, ...decision }`. */
-export type LeaseOptions = Pick<RefundOptions, 'key' | 'lease' | 'store'>;
+export type LeaseOptions = Pick<RefundOptions, 'key' | 'plan' | 'lease' | 'store'>;
 
 /**
  * The limits of the module's policies, for what is no HTTP request: inject it.
@@ -37,7 +41,18 @@ export class RateLimiter {
   constructor(
     private readonly engine: Engine,
     private readonly policies: ReadonlyMap<string, Policy<never>>,
+    private readonly routes: () => readonly RouteDescription[] = () => [],
   ) {}
+
+  /** What limits each route of the application, in the order in which it is decided. */
+  describe(): readonly RouteDescription[] {
+    return this.routes();
+  }
+
+  /** Limits that change while running. */
+  get overrides(): LimitOverrides {
+    return this.engine.overrides;
+  }
 
   /**
    * Takes `cost` from a key's limit, if it is there.
@@ -46,19 +61,21 @@ export class RateLimiter {
    *
    * @throws {RateLimitConfigError} for a policy that does not exist, an empty key, or a cost that is no whole number
    */
-  async consume(policy: PolicyName, { key, cost = 1 }: ConsumeOptions): Promise<Decision> {
-    const attempt = {
-      policy: this.#policy(policy),
-      subject: checkedKey(policy, key),
-      cost: checkedCost(policy, cost),
-    };
-    const [decision] = await this.engine.decide([attempt]);
+  async consume(policy: PolicyName, { key, cost = 1, plan }: ConsumeOptions): Promise<Decision> {
+    const applied = this.#applied(policy, key, plan);
+    const checked = checkedCost(policy, cost);
+    const limit = this.engine.limitOf(applied);
+    if (limit === 'unlimited') {
+      return { outcome: 'unlimited', policy, cost: 0, ...(plan !== undefined && { plan }) };
+    }
+    const { policy: found, subject } = applied;
+    const [decision] = await this.engine.decide([{ policy: found, subject, plan, limit, cost: checked }]);
     return decision!;
   }
 
   /** What a key could still take. Takes nothing. */
-  peek(policy: PolicyName, { key }: Pick<ConsumeOptions, 'key'>): Promise<Decision> {
-    return this.consume(policy, { key, cost: 0 });
+  peek(policy: PolicyName, { key, plan }: Pick<ConsumeOptions, 'key' | 'plan'>): Promise<Decision> {
+    return this.consume(policy, { key, cost: 0, ...(plan !== undefined && { plan }) });
   }
 
   /**
@@ -69,14 +86,14 @@ export class RateLimiter {
    * @example
    * await limiter.refund('login', { key, ...decision });
    */
-  async refund(policy: PolicyName, { key, cost, at, store, lease }: RefundOptions): Promise<void> {
+  async refund(policy: PolicyName, { key, plan, cost, at, store, lease }: RefundOptions): Promise<void> {
     const given = checkedCost(policy, cost ?? 1);
     const taken = checkedAt(policy, at);
     const ask = { cost: -given, ...(taken !== undefined && { at: taken }) };
     if (given === 0) return;
-    const found = this.#policy(policy);
-    const whole = holdsPlaces(found.rule) ? { ...ask, lease: checkedLease(policy, lease) } : ask;
-    await this.engine.ask(found, checkedKey(policy, key), whole, store);
+    const applied = this.#applied(policy, key, plan);
+    const whole = holdsPlaces(applied.policy.rule) ? { ...ask, lease: checkedLease(policy, lease) } : ask;
+    await this.engine.ask(applied, whole, store);
   }
 
   /**
@@ -85,10 +102,11 @@ export class RateLimiter {
    * @throws {RateLimitConfigError} for a policy without places
    * @throws {StoreUnavailableError} when Valkey did not answer
    */
-  async renew(policy: PolicyName, { key, store, lease }: LeaseOptions): Promise<boolean> {
+  async renew(policy: PolicyName, { key, plan, store, lease }: LeaseOptions): Promise<boolean> {
+    this.#requirePlaces(policy);
     const ask = { cost: 1, lease: checkedLease(policy, lease), renew: true };
-    const { verdicts } = await this.engine.ask(this.#withPlaces(policy), checkedKey(policy, key), ask, store);
-    return verdicts[0]!.outcome === 'allowed';
+    const answer = await this.engine.ask(this.#applied(policy, key, plan), ask, store);
+    return answer?.verdicts[0]!.outcome === 'allowed';
   }
 
   /**
@@ -97,9 +115,10 @@ export class RateLimiter {
    * @throws {RateLimitConfigError} for a policy without places
    * @throws {StoreUnavailableError} when Valkey did not answer; the places come back when the lease ends
    */
-  async release(policy: PolicyName, { key, store, lease }: LeaseOptions): Promise<void> {
+  async release(policy: PolicyName, { key, plan, store, lease }: LeaseOptions): Promise<void> {
+    this.#requirePlaces(policy);
     const ask = { cost: -1, lease: checkedLease(policy, lease) };
-    await this.engine.ask(this.#withPlaces(policy), checkedKey(policy, key), ask, store);
+    await this.engine.ask(this.#applied(policy, key, plan), ask, store);
   }
 
   /**
@@ -122,13 +141,17 @@ export class RateLimiter {
     throw unknownPolicy('RateLimiter', name, this.policies.keys());
   }
 
-  #withPlaces(name: string): Policy<never> {
-    const policy = this.#policy(name);
-    if (holdsPlaces(policy.rule)) return policy;
+  #applied(name: string, key: unknown, plan: string | undefined): Applied {
+    return { policy: this.#policy(name), subject: checkedKey(name, key), plan };
+  }
+
+  #requirePlaces(name: string): void {
+    const { rule } = this.#policy(name);
+    if (holdsPlaces(rule)) return;
     throw new RateLimitConfigError(
       'NO_PLACES',
       `policy "${name}"`,
-      `it counts by ${policy.rule.algorithm}, and only concurrency has places that are renewed and released. Use refund.`,
+      `it counts by ${rule.algorithm}, and only concurrency has places that are renewed and released. Use refund.`,
     );
   }
 }

@@ -21,3 +21,12 @@ export interface Register {}
 export type PolicyName = Register extends { policies: infer Policies }
   ? Extract<keyof Policies, string>
   : string;
+
+type PlanOf<Policy> = Policy extends { plans: infer Plans } ? Extract<keyof Plans, string> : never;
+
+type RegisteredPlan = Register extends { policies: infer Policies }
+  ? PlanOf<Policies[keyof Policies]>
+  : never;
+
+/** The name of a plan: one that a registered policy has, or any text where none has. */
+export type PlanName = [RegisteredPlan] extends [never] ? string : RegisteredPlan;

@@ -1,26 +1,55 @@
-import type { Decision, StoreName } from '../decision/decision.js';
+import type { Rule } from '../algorithms/index.js';
+import type { AllowedDecision, Decision, DeniedDecision, StoreName } from '../decision/decision.js';
 import type { Answer, Attempt } from '../storage/store.js';
 import type { Policy } from './policy.js';
 
+/** As much of an attempt as its decision tells. */
+interface Asked {
+  readonly policy: Policy<never>;
+  readonly plan?: string | undefined;
+}
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** The plan that a decision tells: only of a policy that goes by plan. */
+export function planOf({ policy, plan }: Asked): string | undefined {
+  return policy.plans.length === 0 ? undefined : plan;
+}
+
 /** What a store said of attempts, as decisions of the policies that `asked`, in the same order. */
 export function toDecisions(
-  asked: readonly { readonly policy: Policy<never> }[],
+  asked: readonly Asked[],
   attempts: readonly Attempt[],
   { at, verdicts }: Answer,
   store: StoreName,
 ): readonly Decision[] {
   const passed = verdicts.every(({ outcome }) => outcome === 'allowed');
   return verdicts.map((verdict, index): Decision => {
-    const { name } = asked[index]!.policy;
-    const { rule, cost, lease } = attempts[index]!;
-    const { remaining, nextMs, resetMs } = verdict;
-    const counted = { policy: name, limit: rule.quota.limit, store, at, remaining, nextMs, resetMs };
-    if (verdict.outcome === 'denied') {
-      return { outcome: 'denied', ...counted, cost: 0, retryAfterMs: verdict.retryAfterMs };
-    }
-    const taken = passed ? cost : 0;
-    const { delayMs } = verdict;
-    if (lease === undefined || taken === 0) return { outcome: 'allowed', ...counted, delayMs, cost: taken };
-    return { outcome: 'allowed', ...counted, delayMs, cost: taken, lease };
+    const attempt = attempts[index]!;
+    const { policy } = asked[index]!;
+    const plan = planOf(asked[index]!);
+    // Written out, as this is done for every decision, and copying objects into others costs more than making it.
+    const decision = toDecision(policy.name, attempt.rule, store, at, verdict);
+    if (plan !== undefined) decision.plan = plan;
+    if (decision.outcome === 'denied' || !passed || attempt.cost === 0) return decision;
+    decision.cost = attempt.cost;
+    if (attempt.lease !== undefined) decision.lease = attempt.lease;
+    return decision;
   });
+}
+
+function toDecision(
+  policy: string,
+  { quota: { limit } }: Rule,
+  store: StoreName,
+  at: number,
+  verdict: Answer['verdicts'][number],
+): Writable<AllowedDecision> | Writable<DeniedDecision> {
+  const { outcome, remaining, nextMs, resetMs } = verdict;
+  if (outcome === 'denied') {
+    const { retryAfterMs } = verdict;
+    return { outcome, policy, limit, cost: 0, store, at, remaining, nextMs, resetMs, retryAfterMs };
+  }
+  const { delayMs } = verdict;
+  return { outcome, policy, limit, cost: 0, store, at, remaining, nextMs, resetMs, delayMs };
 }

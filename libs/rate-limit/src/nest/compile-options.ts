@@ -6,15 +6,17 @@ import { type DialectName, dialects } from '../http/dialects/index.js';
 import type { HeaderDialect } from '../http/header-dialect.js';
 import { FAILURE_MODES, type Policy, compilePolicy } from '../limiter/policy.js';
 import { unknownPolicy } from '../limiter/checks.js';
-import type { Identify, RateLimitContext } from './context.js';
-import type { RateLimitModuleOptions } from './options.js';
+import type { ContextOptions, RateLimitContext } from './context.js';
+import { readIdentity } from './identity.js';
+import { readSecret } from './keyed-hash.js';
+import type { IdentityFailureMode, RateLimitModuleOptions } from './options.js';
 
 /** The module's options, checked, with everything worked out that can be. */
-export interface CompiledOptions {
+export interface CompiledOptions extends ContextOptions {
   readonly valkey: unknown;
   readonly policies: ReadonlyMap<string, Policy<RateLimitContext>>;
   readonly everyRoute: readonly string[];
-  readonly identify: Identify;
+  readonly onIdentityFailure: IdentityFailureMode;
   readonly onStoreFailure: FailureMode;
   readonly instances: () => number;
   readonly deadlineMs: number;
@@ -28,6 +30,7 @@ export interface CompiledOptions {
 export const COMPILED_OPTIONS = Symbol('nestjs-valkey-rate-limit:compiled-options');
 
 const WHERE = 'RateLimitModule';
+const IDENTITY_FAILURE_MODES: readonly IdentityFailureMode[] = ['default-plan', 'closed'];
 const MOST_INSTANCES = 10_000;
 const PREFIX = /^[A-Za-z0-9._:-]{1,32}$/;
 
@@ -53,7 +56,9 @@ export function compileOptions(written: unknown): CompiledOptions {
     valkey: options.value('valkey'),
     policies,
     everyRoute: readEveryRoute(options.value('everyRoute') ?? [], policies),
-    identify: readIdentify(options.value('identify') ?? {}),
+    identity: readIdentity(options.value('identify') ?? {}),
+    onIdentityFailure: options.oneOf('onIdentityFailure', IDENTITY_FAILURE_MODES, 'default-plan'),
+    hash: readSecret(options),
     onStoreFailure,
     instances: readInstances(options),
     deadlineMs: options.duration('deadline', { min: 1, max: 10_000 }, 50),
@@ -107,16 +112,6 @@ function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
-}
-
-function readIdentify(written: unknown): Identify {
-  const options = new OptionReader(`${WHERE} identify`, written);
-  const user = options.optionalFunction<NonNullable<Identify['user']>>(
-    'user',
-    "a function that gives the user's id",
-  );
-  options.done();
-  return user === undefined ? {} : { user };
 }
 
 function readInstances(options: OptionReader): () => number {

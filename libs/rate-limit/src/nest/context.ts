@@ -1,4 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { noSecret } from './keyed-hash.js';
+import { type Identity, type IdentityPart, Known } from './known.js';
+import { textOf } from './text-of.js';
 
 /**
  * The part of a request that Fastify and Express have in common. `body`, `query`, `params` and what authentication
@@ -14,36 +17,77 @@ export interface RateLimitRequest {
   readonly [property: string]: any;
 }
 
-/** Who is behind a request, as the application knows it. */
-export interface Identify {
-  /** The user's id. Left out: `request.user.id`. `undefined` for a request without a user. */
-  user?: (context: RateLimitContext) => string | number | undefined;
+/** What every context of an application has in common. */
+export interface ContextOptions {
+  readonly identity: Identity;
+  /** The keyed hash under the module's `secret`; `undefined` where there is none. */
+  readonly hash: ((secret: string) => string) | undefined;
 }
-
-const defaultUser: NonNullable<Identify['user']> = ({ request }) => request['user']?.id;
 
 /** What keys and costs are made of: one request, on its way to a handler. */
 export class RateLimitContext {
-  #user: { readonly id: string | undefined } | undefined;
+  readonly #known: Known;
 
   constructor(
     readonly request: RateLimitRequest,
     /** Nest's own context: the controller, the handler and their metadata. */
     readonly execution: ExecutionContext,
-    private readonly identify: Identify,
-  ) {}
-
-  /** The user's id; asked for once, however many policies want it. */
-  get user(): string | undefined {
-    this.#user ??= { id: textOf((this.identify.user ?? defaultUser)(this)) };
-    return this.#user.id;
+    /** The method and path of the handler, such as `GET:/products/:id`: the same in every instance. */
+    readonly route: string,
+    private readonly options: ContextOptions,
+    early = false,
+  ) {
+    this.#known = new Known(options.identity, this, early);
   }
-}
 
-/** A value from a request as a text to count by: what is no text, number or boolean is nobody. */
-export function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
-  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
-    return String(value);
-  return undefined;
+  /** The user's id, as `identify.user` tells it; asked for once, however many policies want it. */
+  get user(): string | undefined {
+    return this.#known.get('user');
+  }
+
+  /** The tenant's id, as `identify.tenant` tells it; asked for once, however many policies want it. */
+  get tenant(): string | undefined {
+    return this.#known.get('tenant');
+  }
+
+  /** The plan, as `identify.plan` tells it; asked for once, however many policies want it. */
+  get plan(): string | undefined {
+    return this.#known.get('plan');
+  }
+
+  /** For the guard: those that authenticate have run. */
+  beginIdentity(): void {
+    this.#known.begin();
+  }
+
+  /** For the guard: waits for what is asynchronous in the identity. */
+  identify(parts: readonly IdentityPart[]): Promise<void> | undefined {
+    return this.#known.find(parts);
+  }
+
+  /** For the guard: nothing more is to be known of whoever it is. */
+  giveUpIdentity(): void {
+    this.#known.giveUp();
+  }
+
+  /** For the guard: it has decided, and nothing that is read from now on may fail. */
+  endIdentity(): void {
+    this.#known.end();
+  }
+
+  /**
+   * What to count by instead of a secret: its keyed hash, the same in every instance that has the same `secret`. What is
+   * no text stays nobody: `undefined`.
+   *
+   * @throws {RateLimitConfigError} when the module has no `secret`
+   *
+   * @example
+   * key: (context) => context.hash(context.request.cookies?.session)
+   */
+  hash(secret: string | undefined): string | undefined {
+    const { hash } = this.options;
+    if (hash === undefined) throw noSecret('context.hash()', 'it is to hash a text');
+    const text = textOf(secret);
+    return text === undefined ? undefined : hash(text);
+  }
 }

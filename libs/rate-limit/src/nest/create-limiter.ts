@@ -1,7 +1,10 @@
 import { Logger } from '@nestjs/common';
 import { Engine } from '../limiter/engine.js';
+import { LimitOverrides } from '../limiter/overrides.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
+import { MemoryOverrideTable } from '../storage/memory/memory-override-table.js';
 import { MemoryStore } from '../storage/memory/memory-store.js';
+import type { OverrideTable } from '../storage/override-table.js';
 import type { Store } from '../storage/store.js';
 import { compileOptions, type CompiledOptions } from './compile-options.js';
 import type { RateLimitModuleOptions } from './options.js';
@@ -26,18 +29,19 @@ export async function createRateLimiter(options: RateLimitModuleOptions): Promis
 
 /** Not connected yet: what else can be wrong with an application is found first. */
 export async function createEngine(compiled: CompiledOptions): Promise<Engine> {
-  const { prefix, instances, clock } = compiled;
+  const { prefix, instances, clock, policies } = compiled;
   const log = new Logger('RateLimit');
-  const store = await createStore(compiled, (line) => log.warn(line));
-  return new Engine({ store, prefix, instances, log, ...(clock && { clock }) });
+  const { store, overrides: table } = await createStorage(compiled, (line) => log.warn(line));
+  const overrides = new LimitOverrides(table, policies, clock);
+  return new Engine({ store, overrides, prefix, instances, log, ...(clock && { clock }) });
 }
 
 /** The client is loaded only by those who use it. */
-async function createStore(
-  { valkey, deadlineMs, clock }: CompiledOptions,
+async function createStorage(
+  { valkey, deadlineMs, prefix, clock }: CompiledOptions,
   warn: (line: string) => void,
-): Promise<Store> {
-  if (valkey === undefined) return new MemoryStore(clock);
-  const { createValkeyStore } = await import('../storage/valkey/index.js');
-  return createValkeyStore(valkey, { deadlineMs, warn, ...(clock && { clock }) });
+): Promise<{ store: Store; overrides: OverrideTable }> {
+  if (valkey === undefined) return { store: new MemoryStore(clock), overrides: new MemoryOverrideTable() };
+  const { createValkey } = await import('../storage/valkey/index.js');
+  return createValkey(valkey, { deadlineMs, prefix, warn, ...(clock && { clock }) });
 }

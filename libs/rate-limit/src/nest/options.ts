@@ -1,14 +1,19 @@
+import type { AlgorithmOptions } from '../algorithms/index.js';
 import type { Clock } from '../decision/clock.js';
 import type { Decision, FailureMode } from '../decision/decision.js';
 import type { Duration } from '../decision/duration.js';
 import type { DialectName } from '../http/dialects/index.js';
 import type { Problem } from '../http/problem.js';
-import type { Cost, PolicyOptions } from '../limiter/policy.js';
+import type { Cost, PlannedOptions, PolicyOptions, PolicySettings } from '../limiter/policy.js';
 import type { ValkeyTarget } from '../storage/valkey/target.js';
-import type { Identify, RateLimitContext } from './context.js';
+import type { RateLimitContext } from './context.js';
+import type { Identify } from './identity.js';
+
+/** What becomes of a request of which nobody can say whose it is, because asking failed. */
+export type IdentityFailureMode = 'default-plan' | 'closed';
 
 /** A policy as it is written in the module's options. */
-export type RateLimitPolicy = PolicyOptions<RateLimitContext>;
+export type RateLimitPolicy<Plan extends string = string> = PolicyOptions<RateLimitContext, Plan>;
 
 /** A policy written at the handler. */
 export type InlinePolicy = RateLimitPolicy & {
@@ -22,10 +27,44 @@ export interface RateLimitUse {
   cost?: Cost<RateLimitContext>;
 }
 
+/** A policy with other numbers for each plan, as `byPlan` makes it. */
+export type PlannedPolicy<Plan extends string = string> = PolicySettings<RateLimitContext> &
+  PlannedOptions<Plan>;
+
+/** What a policy by plan says beside its plans. */
+export type PlanSettings<Plan extends string> = PolicySettings<RateLimitContext> & {
+  /** The plan of those whose plan is not known. It must have a limit. */
+  default: NoInfer<Plan>;
+  /** Only at a handler: as of any policy that is written there. */
+  name?: string;
+};
+
+/**
+ * One policy with other numbers for each plan of `identify.plan`. All plans count by the same algorithm, so that whoever
+ * changes the plan keeps what was used. Counted by tenant unless `key` says otherwise, or by user where nothing tells the
+ * tenant.
+ *
+ * @example
+ * byPlan(
+ *   {
+ *     free: { algorithm: 'token-bucket', limit: 60, window: '1m' },
+ *     pro: { algorithm: 'token-bucket', limit: 600, window: '1m', burst: 50 },
+ *     staff: 'unlimited',
+ *   },
+ *   { default: 'free' },
+ * )
+ */
+export function byPlan<Plan extends string>(
+  plans: { [Name in Plan]: AlgorithmOptions | 'unlimited' },
+  settings: PlanSettings<Plan>,
+): PlannedPolicy<Plan> {
+  return { ...settings, plans };
+}
+
 /** Policies by name, checked as they are written. For `Register`. */
-export function definePolicies<Name extends string>(
-  policies: Record<Name, RateLimitPolicy>,
-): Record<Name, RateLimitPolicy> {
+export function definePolicies<Name extends string, Plan extends string = never>(
+  policies: Record<Name, RateLimitPolicy<Plan>>,
+): Record<Name, RateLimitPolicy<Plan>> {
   return policies;
 }
 
@@ -46,6 +85,16 @@ export interface RateLimitModuleOptions<Name extends string = string> {
   /** Policies that apply to every HTTP route. */
   everyRoute?: NoInfer<Name>[];
   identify?: Identify;
+  /**
+   * What becomes of a request when a function of `identify` fails that it needs: with `'default-plan'` what could not be
+   * found out is nobody, or the default plan; `'closed'` answers 503. Left out: `'default-plan'`.
+   */
+  onIdentityFailure?: IdentityFailureMode;
+  /**
+   * What API keys are hashed with, so that they do not stand in Valkey: at least 16 characters, the same in every
+   * instance. With another secret every API key begins anew. Needed by `key.apiKey()` and `context.hash()` only.
+   */
+  secret?: string;
   /** What policies do that do not say otherwise when Valkey does not answer. Left out: `'local'`. */
   onStoreFailure?: FailureMode;
   /**
@@ -70,6 +119,19 @@ export interface RateLimitModuleOptions<Name extends string = string> {
     context: RateLimitContext,
     decisions: readonly Decision[],
   ) => Readonly<Record<string, unknown>>;
+}
+
+/** Where users are authenticated: before the limiter's guard, or in guards behind it. */
+export type Authentication = 'middleware' | 'guards';
+
+/** What stands beside the options, for `forRoot` and `forRootAsync`, as the module is made before its options are. */
+export interface ModuleExtras {
+  /**
+   * Where users are authenticated. `'middleware'`: before the limiter's guard, in a middleware, a hook or a global guard
+   * of the root module or an earlier one. `'guards'`: in guards of controllers and handlers, which run after it. Policies
+   * by user, tenant or plan then wait for those guards; the others do not. Left out: `'middleware'`.
+   */
+  authentication?: Authentication;
 }
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */

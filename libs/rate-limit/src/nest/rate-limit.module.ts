@@ -7,21 +7,47 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import { APP_GUARD, DiscoveryModule, DiscoveryService, ModulesContainer } from '@nestjs/core';
-import { RateLimitConfigError } from '../decision/config-error.js';
+import {
+  APP_GUARD,
+  APP_INTERCEPTOR,
+  DiscoveryModule,
+  DiscoveryService,
+  ModulesContainer,
+} from '@nestjs/core';
+import { RateLimitConfigError, show } from '../decision/config-error.js';
+import { requireObject } from '../decision/option-reader.js';
 import { Engine } from '../limiter/engine.js';
+import { LimitOverrides } from '../limiter/overrides.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { COMPILED_OPTIONS, compileOptions, type CompiledOptions } from './compile-options.js';
 import { createEngine } from './create-limiter.js';
-import type { RateLimitModuleOptions } from './options.js';
+import { describeRoutes, reportRoutes } from './describe-routes.js';
+import type { Authentication, ModuleExtras, RateLimitModuleOptions } from './options.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RateLimitHealth } from './rate-limit.health.js';
+import { RateLimitInterceptor } from './rate-limit.interceptor.js';
+import { RequestLimiter } from './request-limiter.js';
 import { RouteTable } from './route-table.js';
 
-const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
+/** Under which it is provided where users are authenticated. */
+const AUTHENTICATION = Symbol('nestjs-valkey-rate-limit:authentication');
+
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
   new ConfigurableModuleBuilder<RateLimitModuleOptions>()
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createRateLimitOptions')
+    .setExtras<ModuleExtras>({ authentication: 'middleware' }, (definition, { authentication }) => ({
+      ...definition,
+      global: true,
+      providers: [
+        ...(definition.providers ?? []),
+        { provide: AUTHENTICATION, useValue: checkAuthentication(authentication) },
+        // Only for those who need it: one interceptor makes Nest wrap every handler.
+        ...(authentication === 'guards'
+          ? [RateLimitInterceptor, { provide: APP_INTERCEPTOR, useExisting: RateLimitInterceptor }]
+          : []),
+      ],
+    }))
     .build();
 
 /**
@@ -46,23 +72,35 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE } =
       useFactory: compileOptions,
     },
     { provide: Engine, inject: [COMPILED_OPTIONS], useFactory: createEngine },
+    { provide: LimitOverrides, inject: [Engine], useFactory: ({ overrides }: Engine) => overrides },
     {
       provide: RateLimiter,
-      inject: [Engine, COMPILED_OPTIONS],
-      useFactory: (engine: Engine, { policies }: CompiledOptions) => new RateLimiter(engine, policies),
+      inject: [Engine, COMPILED_OPTIONS, RouteTable],
+      useFactory: (engine: Engine, { policies }: CompiledOptions, routes: RouteTable) =>
+        new RateLimiter(engine, policies, () => describeRoutes(routes)),
     },
     {
       provide: RouteTable,
-      inject: [DiscoveryService, COMPILED_OPTIONS],
-      useFactory: (discovery: DiscoveryService, compiled: CompiledOptions) =>
-        new RouteTable(discovery, compiled),
+      inject: [
+        DiscoveryService,
+        ModulesContainer,
+        COMPILED_OPTIONS,
+        { token: AUTHENTICATION, optional: true },
+      ],
+      useFactory: (
+        discovery: DiscoveryService,
+        modules: ModulesContainer,
+        compiled: CompiledOptions,
+        authentication: Authentication,
+      ) => new RouteTable(discovery, modules, compiled, authentication, new Logger('RateLimit')),
     },
+    RequestLimiter,
     RateLimitGuard,
     RateLimitHealth,
     { provide: APP_GUARD, useExisting: RateLimitGuard },
   ],
   // All that the guard needs as well, because Nest makes another one wherever it is bound by hand.
-  exports: [RateLimiter, RateLimitHealth, RateLimitGuard, RouteTable, Engine, COMPILED_OPTIONS],
+  exports: [RateLimiter, LimitOverrides, RateLimitHealth, RateLimitGuard, RequestLimiter],
 })
 export class RateLimitModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
   constructor(
@@ -74,20 +112,26 @@ export class RateLimitModule extends ConfigurableModuleClass implements OnModule
   }
 
   /** @throws {RateLimitConfigError} when the application boots, for whatever cannot work */
-  static override forRoot<Name extends string>(options: RateLimitModuleOptions<Name>): DynamicModule {
-    return { ...super.forRoot(options as RateLimitModuleOptions), global: true };
+  static override forRoot<Name extends string>(
+    options: RateLimitModuleOptions<Name> & Partial<ModuleExtras>,
+  ): DynamicModule {
+    // At once: Nest takes the extras off whatever it is given, and a list or a text would be an object then.
+    requireObject('RateLimitModule', options);
+    return super.forRoot(options as typeof OPTIONS_TYPE);
   }
 
   /** The same with options that have to be made: `useFactory` with `inject` and `imports`, `useClass` or `useExisting`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
-    return { ...super.forRootAsync(options), global: true };
+    return super.forRootAsync(options);
   }
 
   /** Everything that is wrong is found before the first connection is opened. */
   async onModuleInit(): Promise<void> {
     this.#refuseTwo();
     this.routes.build();
-    new Logger('RateLimit').log(`Counting in ${this.engine.place}.`);
+    const log = new Logger('RateLimit');
+    log.log(`Counting in ${this.engine.place}.`);
+    for (const line of reportRoutes(describeRoutes(this.routes))) log.debug(line);
     await this.engine.open();
   }
 
@@ -105,4 +149,13 @@ export class RateLimitModule extends ConfigurableModuleClass implements OnModule
         'RateLimiter and the guard are there for every module.',
     );
   }
+}
+
+function checkAuthentication(written: unknown = 'middleware'): Authentication {
+  if (written === 'middleware' || written === 'guards') return written;
+  throw new RateLimitConfigError(
+    'INVALID_AUTHENTICATION',
+    'RateLimitModule',
+    `authentication must be 'middleware' or 'guards', not ${show(written)}.`,
+  );
 }

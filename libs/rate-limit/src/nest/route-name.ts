@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { RequestMethod, type Type } from '@nestjs/common';
-import { HOST_METADATA, METHOD_METADATA, PATH_METADATA, VERSION_METADATA } from '@nestjs/common/constants.js';
+import {
+  HOST_METADATA,
+  METHOD_METADATA,
+  MODULE_PATH,
+  PATH_METADATA,
+  VERSION_METADATA,
+} from '@nestjs/common/constants.js';
+import type { ModulesContainer } from '@nestjs/core';
 
 /** A class, or one of its handlers, as the place where a policy is written. */
 export interface Place {
@@ -8,6 +15,9 @@ export interface Place {
   /** The handler and its name; left out: the whole class. */
   readonly handler?: { readonly name: string; readonly method: object };
 }
+
+/** A handler. */
+export type HandlerPlace = Required<Place>;
 
 /** Where decorators leave what they say of a place. */
 export function targetOf({ controller, handler }: Place): object {
@@ -42,14 +52,57 @@ export function routeDigest(place: Place): string {
   return createHash('sha256').update(identity).digest('hex').slice(0, 8);
 }
 
+/**
+ * What a key calls a route: `GET:/products/:id`. Made of what clients ask for and not of names in the code, so that it is
+ * the same in every instance and after a class was renamed, and another for every other route.
+ *
+ * @param mounts where RouterModule puts the controller
+ */
+export function routeId({ controller, handler }: HandlerPlace, mounts: readonly string[]): string {
+  const paths = mounts.flatMap((mount) =>
+    pathsOf(controller).flatMap((base) => pathsOf(handler.method).map((path) => [mount, base, path])),
+  );
+  const patterns = paths.map((parts) => `/${parts.join('/').split('/').filter(Boolean).join('/')}`);
+  const version: unknown =
+    Reflect.getMetadata(VERSION_METADATA, handler.method) ??
+    Reflect.getMetadata(VERSION_METADATA, controller);
+  const details = [
+    ...detail('version', version),
+    ...detail('host', Reflect.getMetadata(HOST_METADATA, controller)),
+  ];
+  return [methodOf(handler.method), ...details, [...new Set(patterns)].toSorted().join(',')].join(':');
+}
+
+/** Where RouterModule puts the modules of a controller; `''` for one that it does not know. */
+export function mountsOf(controller: Type, modules: ModulesContainer): string[] {
+  const owners = [...modules.values()].filter(({ controllers }) => controllers.has(controller));
+  return owners.map(({ metatype }) => {
+    const own: unknown = Reflect.getMetadata(MODULE_PATH + modules.applicationId, metatype);
+    return String(own ?? Reflect.getMetadata(MODULE_PATH, metatype) ?? '');
+  });
+}
+
+/** What tells apart routes of one path. Encoded, because a version may be any text. */
+function detail(name: string, value: unknown): string[] {
+  if (value === undefined) return [];
+  const texts = [value].flat().map((each) => encodeURIComponent(String(each)));
+  return [`${name}=${texts.join(',')}`];
+}
+
 function routeText({ controller, handler }: Place): string {
   const base = pathOf(controller);
   if (handler === undefined) return base === '' || base === '/' ? controller.name : base;
-  const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler.method) as number] ?? 'ALL';
-  return `${method} ${base}/${pathOf(handler.method)}`;
+  return `${methodOf(handler.method)} ${base}/${pathOf(handler.method)}`;
+}
+
+function methodOf(handler: object): string {
+  return RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] ?? 'ALL';
 }
 
 function pathOf(target: object): string {
-  const path: unknown = Reflect.getMetadata(PATH_METADATA, target) ?? '';
-  return Array.isArray(path) ? path.join(' ') : String(path);
+  return pathsOf(target).join(' ');
+}
+
+function pathsOf(target: object): string[] {
+  return [Reflect.getMetadata(PATH_METADATA, target) ?? ''].flat().map(String);
 }

@@ -1,43 +1,47 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
-import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { type DiscoveryService, MetadataScanner, type ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
-import { announce, type Announcement, type HeaderDialect } from '../http/header-dialect.js';
 import { holdsPlaces } from '../limiter/engine.js';
-import { type Cost, type Policy, readCost } from '../limiter/policy.js';
+import type { LimiterLog } from '../limiter/outage.js';
+import { type Policy, readCost } from '../limiter/policy.js';
 import { unknownPolicy } from '../limiter/checks.js';
+import { checkKey, checkNeeds, checkPlan } from './check-key.js';
 import type { RateLimitContext } from './context.js';
 import { readSkipped, readUses, type Use } from './decorators.js';
 import { InlinePolicies } from './inline-policies.js';
-import { key, type KeyResolver } from './key.js';
-import { describePlace, type Place, targetOf } from './route-name.js';
+import { IDENTITY_PARTS, type IdentityPart } from './known.js';
+import { NobodyWatch } from './nobody-watch.js';
+import type { Authentication } from './options.js';
+import { type RoutePolicy, type RoutePolicyOptions, toRoutePolicy } from './route-policy.js';
+import { describePlace, type HandlerPlace, mountsOf, type Place, routeId, targetOf } from './route-name.js';
 
-/** A policy on a route, with all that can be known of it before a request comes. */
-export interface RoutePolicy {
-  readonly policy: Policy<RateLimitContext>;
-  readonly key: KeyResolver;
-  readonly cost: Cost<RateLimitContext>;
-  /** What header fields say of the policy; `undefined` where none are sent. */
-  readonly announcement: Announcement | undefined;
+/** What is decided together, and what has to be known for it of whoever is behind the request. */
+export interface Stage {
+  readonly policies: readonly RoutePolicy[];
+  readonly needs: readonly IdentityPart[];
 }
 
 /** What applies to one handler. */
 export interface Route {
-  readonly policies: readonly RoutePolicy[];
+  /** What keys call it. */
+  readonly id: string;
+  readonly place: HandlerPlace;
+  /** Decided before the guards of controllers and handlers have run. */
+  readonly before: Stage;
+  /** Decided when they have, where they authenticate. */
+  readonly after: Stage;
   /** Whether it was written to answer OPTIONS, and so CORS preflights. */
   readonly answersOptions: boolean;
 }
 
-export interface RouteTableOptions {
+export interface RouteTableOptions extends RoutePolicyOptions {
   readonly policies: ReadonlyMap<string, Policy<RateLimitContext>>;
   readonly everyRoute: readonly string[];
   readonly onStoreFailure: FailureMode;
-  readonly dialect: HeaderDialect | undefined;
 }
-
-const defaultKey = key.ip();
 
 /**
  * Which policies apply to which handler: merged once, when the application boots, from `everyRoute`, the class and
@@ -46,13 +50,24 @@ const defaultKey = key.ip();
 export class RouteTable {
   readonly #routes = new Map<object, Map<object, Route>>();
   readonly #scanner = new MetadataScanner();
+  readonly #nobody: NobodyWatch;
   #inline: InlinePolicies;
 
   constructor(
     private readonly discovery: DiscoveryService,
+    private readonly modules: ModulesContainer,
     private readonly options: RouteTableOptions,
+    /** Where it takes place. */
+    readonly authentication: Authentication,
+    log: LimiterLog,
   ) {
+    this.#nobody = new NobodyWatch(authentication, (line) => log.warn(line));
     this.#inline = new InlinePolicies([], options.policies, options.onStoreFailure);
+  }
+
+  /** Every route that something applies to, in the order in which controllers and handlers were found. */
+  routes(): readonly Route[] {
+    return [...this.#routes.values()].flatMap((byHandler) => [...byHandler.values()]);
   }
 
   find(controller: object, handler: object): Route | undefined {
@@ -73,14 +88,15 @@ export class RouteTable {
     const classes = classesOf(this.discovery.getControllers()).map((controller): Place => ({ controller }));
     const handlers = classes.flatMap(({ controller }) => this.#handlersOf(controller));
     const { policies, onStoreFailure } = this.options;
+    for (const [name, policy] of policies) checkKey(`policy "${name}"`, policy.key, this.options);
     this.#inline = new InlinePolicies([...classes, ...handlers], policies, onStoreFailure);
     for (const place of [...classes, ...handlers]) this.#check(place);
     for (const place of handlers) this.#addRoute(place);
   }
 
   /** Only handlers of HTTP routes pass the guard: a decorator on another method would limit nothing. */
-  #handlersOf(controller: Type): Place[] {
-    const [handlers, others]: [Place[], Place[]] = [[], []];
+  #handlersOf(controller: Type): HandlerPlace[] {
+    const [handlers, others]: [HandlerPlace[], HandlerPlace[]] = [[], []];
     for (const place of this.#methodsOf(controller)) {
       (Reflect.hasMetadata(PATH_METADATA, targetOf(place)) ? handlers : others).push(place);
     }
@@ -88,7 +104,7 @@ export class RouteTable {
     return handlers;
   }
 
-  #methodsOf(controller: Type): Place[] {
+  #methodsOf(controller: Type): HandlerPlace[] {
     const prototype = controller.prototype as Record<string, object>;
     return this.#scanner
       .getAllMethodNames(prototype)
@@ -116,7 +132,7 @@ export class RouteTable {
     throw unknownPolicy(`@SkipRateLimit at ${describePlace(place)}`, skipped[wrong], policies.keys());
   }
 
-  #addRoute(place: Place): void {
+  #addRoute(place: HandlerPlace): void {
     const owner: Place = { controller: place.controller };
     const [ofClass, ofHandler] = [targetOf(owner), targetOf(place)];
     // What is said later, and closer to the handler, says how a policy is used there.
@@ -138,7 +154,13 @@ export class RouteTable {
     if (policies.length === 0) return;
     const answersOptions = Reflect.getMetadata(METHOD_METADATA, ofHandler) === RequestMethod.OPTIONS;
     const byHandler = this.#routes.get(place.controller) ?? new Map<object, Route>();
-    this.#routes.set(place.controller, byHandler.set(ofHandler, { policies, answersOptions }));
+    const id = routeId(place, mountsOf(place.controller, this.modules));
+    const before = toStage(policies.filter(({ waits }) => !waits));
+    const after = toStage(policies.filter(({ waits }) => waits));
+    this.#routes.set(
+      place.controller,
+      byHandler.set(ofHandler, { id, place, before, after, answersOptions }),
+    );
   }
 
   #routePolicy(place: Place, { policy: named, use }: Use): RoutePolicy {
@@ -154,19 +176,16 @@ export class RouteTable {
           'Inject RateLimiter, and call consume() and release() around the work.',
       );
     }
-    const { dialect } = this.options;
+    checkKey(describePlace(place), policy.key, this.options);
+    checkPlan(describePlace(place), policy, this.options);
     let cost = policy.cost;
     if (use !== undefined) {
       const options = new OptionReader(`@RateLimit at ${describePlace(place)}`, use);
       cost = readCost(options, policy.cost);
       options.done();
     }
-    return {
-      policy,
-      key: policy.key ?? defaultKey,
-      cost,
-      announcement: dialect && announce(dialect, { name: policy.name, quota: policy.rule.quota }),
-    };
+    checkNeeds(describePlace(place), cost);
+    return toRoutePolicy(policy, cost, this.options, this.authentication, this.#nobody);
   }
 
   #configured(place: Place, name: unknown): Policy<RateLimitContext> {
@@ -179,6 +198,11 @@ export class RouteTable {
       '@RateLimit() names no policy and would limit nothing. Name one, or write one there.',
     );
   }
+}
+
+function toStage(policies: readonly RoutePolicy[]): Stage {
+  const needs = new Set(policies.flatMap((policy) => policy.needs));
+  return { policies, needs: IDENTITY_PARTS.filter((part) => needs.has(part)) };
 }
 
 function classesOf(wrappers: ReturnType<DiscoveryService['getControllers']>): Type[] {

@@ -4,7 +4,7 @@ import { startCluster, type LocalCluster } from '../../../../../tools/local-clus
 import { attempt, toRule } from '../../../testing/asking.js';
 import { MemoryStore } from '../memory/memory-store.js';
 import type { Store } from '../store.js';
-import { createValkeyStore } from './index.js';
+import { createValkey } from './index.js';
 
 const START = 1_000_000_000_000;
 const rules = [
@@ -26,7 +26,8 @@ describe('a Cluster', () => {
 
   beforeAll(async () => {
     cluster = await startCluster();
-    valkey = createValkeyStore({ cluster: cluster.urls }, { deadlineMs, clock, warn: console.warn });
+    const options = { deadlineMs, clock, prefix: 'rl:', warn: console.warn };
+    valkey = createValkey({ cluster: cluster.urls }, options).store;
     await valkey.open();
   });
   afterAll(async () => {

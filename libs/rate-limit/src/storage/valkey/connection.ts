@@ -29,3 +29,8 @@ const CONSEQUENCES: readonly (readonly [RegExp, string])[] = [
 export function consequence(error: Error): string | undefined {
   return CONSEQUENCES.find(([pattern]) => pattern.test(error.message))?.[1];
 }
+
+/** What is wrong, without the place in a script at which the server noticed it. */
+export function problemOf(error: Error): string {
+  return consequence(error) ?? error.message.replace(/\.? script: [\da-f]{40}.*$/s, '');
+}

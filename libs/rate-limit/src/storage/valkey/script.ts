@@ -1,11 +1,5 @@
-import { createHash } from 'node:crypto';
 import { algorithms } from '../../algorithms/index.js';
-
-/** A script and the name under which Valkey keeps it. */
-export interface Script {
-  readonly source: string;
-  readonly sha: string;
-}
+import { type Script, toScript } from './scripts.js';
 
 /**
  * The one script that decides any number of attempts, all or nothing, assembled from the Lua twins of the algorithms.
@@ -24,8 +18,7 @@ export function assembleScript(): Script {
   const branches = [...idsByLua].map(([lua, ids]) => {
     return `if ${ids.map((id) => `algorithm == '${id}'`).join(' or ')} then\n${lua}`;
   });
-  const source = FRAME.replace('--ALGORITHMS--', () => `${branches.join('\nelse')}\nend`);
-  return { source, sha: createHash('sha1').update(source).digest('hex') };
+  return toScript(FRAME.replace('--ALGORITHMS--', () => `${branches.join('\nelse')}\nend`));
 }
 
 const FRAME = `-- nestjs-valkey-rate-limit: decides attempts, all or nothing.

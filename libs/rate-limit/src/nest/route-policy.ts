@@ -1,0 +1,82 @@
+import type { Rule } from '../algorithms/index.js';
+import { announce, type Announcement, type HeaderDialect } from '../http/header-dialect.js';
+import type { Cost, Policy } from '../limiter/policy.js';
+import type { ContextOptions, RateLimitContext } from './context.js';
+import { key } from './key.js';
+import { isOwn, type KeyResolver } from './keys/resolver.js';
+import { IDENTITY_PARTS, type IdentityPart } from './known.js';
+import type { NobodyWatch, Watch } from './nobody-watch.js';
+import type { Authentication } from './options.js';
+
+/** A policy on a route, with all that can be known of it before a request comes. */
+export interface RoutePolicy {
+  readonly policy: Policy<RateLimitContext>;
+  readonly key: KeyResolver;
+  readonly cost: Cost<RateLimitContext>;
+  /** Whether its limits go by plan. */
+  readonly planned: boolean;
+  /** Whether it is decided after the guards of controllers and handlers, because they tell who somebody is. */
+  readonly waits: boolean;
+  /** What has to be known of whoever is behind the request. */
+  readonly needs: readonly IdentityPart[];
+  /** Told of its requests, where the key asks for somebody's identity. */
+  readonly watch: Watch | undefined;
+  /** What header fields say of the policy with these numbers; `undefined` where none are sent. */
+  readonly announce: ((rule: Rule) => Announcement) | undefined;
+}
+
+export interface RoutePolicyOptions extends ContextOptions {
+  readonly dialect: HeaderDialect | undefined;
+}
+
+/** A key or a cost: what it needs, as far as it says so. */
+type Asking = Partial<KeyResolver>;
+
+export function toRoutePolicy(
+  policy: Policy<RateLimitContext>,
+  cost: Cost<RateLimitContext>,
+  { identity: { told }, dialect }: RoutePolicyOptions,
+  authentication: Authentication,
+  nobody: NobodyWatch,
+): RoutePolicy {
+  const planned = policy.plans.length > 0;
+  const resolver: KeyResolver = policy.key ?? defaultKey(planned, told);
+  const asking: Asking[] = typeof cost === 'function' ? [resolver, cost as Asking] : [resolver];
+  const said = asking.flatMap(({ needs = [] }) => needs);
+  const waits = authentication === 'guards' && (planned || said.length > 0);
+  const asks = new Set<IdentityPart>([
+    ...said,
+    ...(planned ? (['plan'] as const) : []),
+    ...(asking.some(isOwn) ? (['user', 'tenant'] as const) : []),
+  ]);
+  // Before authentication nobody is known, and to ask would be to know that for good.
+  const early = authentication === 'guards' && !waits;
+  return {
+    policy,
+    key: resolver,
+    cost,
+    planned,
+    waits,
+    needs: early ? [] : IDENTITY_PARTS.filter((part) => told.includes(part) && asks.has(part)),
+    watch: nobody.of(policy, resolver),
+    announce: dialect && announcer(dialect, policy.name),
+  };
+}
+
+/** Plans belong to tenants, or to users where there are none. */
+function defaultKey(planned: boolean, told: readonly IdentityPart[]): KeyResolver {
+  if (!planned) return key.ip();
+  return told.includes('tenant') ? key.tenant() : key.user();
+}
+
+/** What never changes about the numbers of a policy is worked out once for each. */
+function announcer(dialect: HeaderDialect, name: string): (rule: Rule) => Announcement {
+  const announcements = new WeakMap<Rule, Announcement>();
+  return (rule) => {
+    const present = announcements.get(rule);
+    if (present !== undefined) return present;
+    const made = announce(dialect, { name, quota: rule.quota });
+    announcements.set(rule, made);
+    return made;
+  };
+}
