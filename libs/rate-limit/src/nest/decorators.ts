@@ -1,6 +1,9 @@
+import type { Type } from '@nestjs/common';
 import { RateLimitConfigError } from '../decision/config-error.js';
 import type { PolicyName } from '../limiter/register.js';
+import { documentRefusals, type RefusalStatus } from './openapi.js';
 import type { InlinePolicy, RateLimitUse } from './options.js';
+import { type Place, targetOf } from './route-name.js';
 
 /** One policy on a class or a handler: by name, or written there. */
 export type Use = { readonly policy: unknown; readonly use?: unknown };
@@ -22,6 +25,8 @@ type RateLimitArguments =
  *
  * A policy that is written at a class is one limit for the handlers of that class together.
  *
+ * It also documents the 429 for OpenAPI, for applications with `@nestjs/swagger`; their own `@ApiResponse` goes before.
+ *
  * @example
  * ```ts
  * @RateLimit('login')
@@ -31,7 +36,7 @@ type RateLimitArguments =
  * ```
  */
 export function RateLimit(...args: RateLimitArguments): ClassDecorator & MethodDecorator {
-  return extend<readonly Use[]>(USES, (present = []) => [...usesOf(args), ...present]);
+  return extend<readonly Use[]>(USES, (present = []) => [...usesOf(args), ...present], documented);
 }
 
 /**
@@ -67,6 +72,19 @@ function usesOf(args: readonly unknown[]): Use[] {
   return policies.map((policy) => (isUse ? { policy, use: last } : { policy }));
 }
 
+function documented(place: Place): void {
+  documentRefusals(place, () => refusalsAt(targetOf(place)));
+}
+
+/** As far as it can be known here: what a policy with a name does when its store fails, only the module's options say. */
+function refusalsAt(target: object): RefusalStatus[] {
+  if (readSkipped(target) === 'all') return [];
+  const policies = readUses(target).map(
+    ({ policy }) => policy as { readonly onStoreFailure?: unknown } | null,
+  );
+  return policies.some((policy) => policy?.onStoreFailure === 'closed') ? [429, 503] : [429];
+}
+
 /**
  * Decorators stack, and a class extends what its parent says.
  *
@@ -75,24 +93,30 @@ function usesOf(args: readonly unknown[]): Use[] {
 function extend<Value>(
   name: symbol,
   change: (present: Value | undefined) => Value,
+  then?: (place: Place) => void,
 ): ClassDecorator & MethodDecorator {
   return (target: object, property?: string | symbol, descriptor?: PropertyDescriptor) => {
-    const holder = property === undefined ? target : handlerOf(target, property, descriptor);
+    const place = placeOf(target, property, descriptor);
+    const holder = targetOf(place);
     Reflect.defineMetadata(name, change(Reflect.getMetadata(name, holder) as Value | undefined), holder);
+    then?.(place);
   };
 }
 
-function handlerOf(
+function placeOf(
   target: object,
-  property: string | symbol,
+  property: string | symbol | undefined,
   descriptor: PropertyDescriptor | undefined,
-): object {
+): Place {
+  const controller = (typeof target === 'function' ? target : target.constructor) as Type;
+  if (property === undefined) return { controller };
   const method: unknown = descriptor?.value;
-  if (typeof target !== 'function' && typeof method === 'function') return method;
-  const owner = typeof target === 'function' ? target : target.constructor;
+  if (typeof target !== 'function' && typeof method === 'function') {
+    return { controller, handler: { name: String(property), method } };
+  }
   throw new RateLimitConfigError(
     'NOT_A_ROUTE',
-    `${owner.name}.${String(property)}`,
+    `${controller.name}.${String(property)}`,
     '@RateLimit and @SkipRateLimit work on classes and their methods, not on static methods, accessors or properties.',
   );
 }
