@@ -97,6 +97,15 @@ describe('the built sample', () => {
     expect((await fetch(`${other.url}/products`)).status).toBe(429);
   });
 
+  test('shows its OpenAPI page, with all that belongs to it', async () => {
+    const { url } = await startMain();
+    expect(await (await fetch(`${url}/docs`)).text()).toContain('./docs/swagger-ui-bundle.js');
+    expect((await fetch(`${url}/docs/swagger-ui-bundle.js`)).status).toBe(200);
+    expect(await (await fetch(`${url}/docs-json`)).json()).toMatchObject({
+      paths: { '/products': { get: { responses: { 429: { headers: { 'Retry-After': {} } } } } } },
+    });
+  });
+
   test('tells nobody the password of its Valkey', async () => {
     const server = await ownValkey({ args: ['--requirepass', 'hunter2'] });
     const { url, output } = await startMain({ VALKEY_URL: `valkey://:hunter2@127.0.0.1:${server.port}` });

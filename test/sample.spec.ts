@@ -1,36 +1,23 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'iovalkey';
-import { adapters, type RunningApp } from './support/app.js';
-import { lookInto } from './support/client.js';
+import type { RunningApp } from './support/app.js';
 import { limitFields, members } from './support/fields.js';
 import { statuses } from './support/little.js';
-import { startSample } from './support/sample.js';
-import { ownValkey } from './support/valkey.js';
+import { sampleCases, samples } from './support/sample.js';
 
-const stores = ['memory', 'valkey'] as const;
-const cases = adapters.flatMap((adapter) => stores.map((store) => [adapter, store] as const));
+const sample = samples();
 
-let url: string;
-let client: Redis;
-
-beforeAll(async () => {
-  ({ url } = await ownValkey());
-  client = lookInto(url);
-});
-
-describe.each(cases)('the sample on %s, counting in %s', (adapter, store) => {
+describe.each(sampleCases)('the sample on %s, counting in %s', (adapter, store) => {
   let app: RunningApp;
 
   beforeEach(async () => {
-    await client.flushall();
-    app = await startSample(adapter, store === 'valkey' ? url : undefined);
+    app = await sample.start(adapter, store);
     await app.fetch('/health'); // what is slow the first time is over before anything is counted
   });
 
   test('counts where it was told to', async () => {
     await app.fetch('/products');
-    expect(await client.dbsize()).toBe(store === 'valkey' ? 1 : 0);
+    expect(await sample.client.dbsize()).toBe(store === 'valkey' ? 1 : 0);
   });
 
   test('lets five of seven requests for products pass', async () => {
@@ -159,7 +146,7 @@ describe.each(cases)('the sample on %s, counting in %s', (adapter, store) => {
     test('with a very long user name is limited like any other', async () => {
       const body = { username: `${'é{}:\n😀'.repeat(1_500)}`, password: 'x' };
       expect(await logInTimes(6, body)).toEqual([401, 401, 401, 401, 401, 429]);
-      const keys = await client.keys('*');
+      const keys = await sample.client.keys('*');
       expect(Math.max(0, ...keys.map(({ length }) => length))).toBeLessThan(100);
     });
   });

@@ -1,24 +1,50 @@
 import { Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { RateLimitModule } from 'nestjs-valkey-rate-limit';
+import { AdminController } from './admin/admin.controller.js';
 import { LoginController } from './auth/login.controller.js';
 import { Passwords } from './auth/passwords.js';
 import { Catalogue } from './catalogue/catalogue.js';
 import { ProductsController } from './catalogue/products.controller.js';
+import { SearchController } from './catalogue/search.controller.js';
+import { TenantProductsController } from './catalogue/tenant-products.controller.js';
 import { HealthController } from './health/health.controller.js';
+import { OtpController } from './otp/otp.controller.js';
+import { Sms } from './otp/sms.js';
 import { policies } from './rate-limits.js';
+import { Reports } from './reports/reports.js';
+import { ReportsController } from './reports/reports.controller.js';
+import { identifyBy } from './tenants/identify.js';
+import { Tenants } from './tenants/tenants.js';
+import { TenantsModule } from './tenants/tenants.module.js';
+
+/** FOR DEVELOPMENT ONLY: whoever reads this can tell which phone a hash in Valkey is of. Set RATE_LIMIT_SECRET. */
+const DEVELOPMENT_SECRET = 'for development only';
 
 @Module({
   imports: [
     TerminusModule,
+    TenantsModule,
     RateLimitModule.forRootAsync({
-      useFactory: () => {
+      imports: [TenantsModule],
+      inject: [Tenants],
+      useFactory: (tenants: Tenants) => {
         const valkey = process.env['VALKEY_URL'];
-        return { policies, ...(valkey && { valkey }) };
+        const secret = process.env['RATE_LIMIT_SECRET'] || DEVELOPMENT_SECRET;
+        return { policies, identify: identifyBy(tenants), secret, ...(valkey && { valkey }) };
       },
     }),
   ],
-  controllers: [ProductsController, LoginController, HealthController],
-  providers: [Catalogue, Passwords],
+  controllers: [
+    ProductsController,
+    TenantProductsController,
+    SearchController,
+    ReportsController,
+    LoginController,
+    OtpController,
+    AdminController,
+    HealthController,
+  ],
+  providers: [Catalogue, Passwords, Reports, Sms],
 })
 export class AppModule {}

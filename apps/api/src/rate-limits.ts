@@ -1,9 +1,54 @@
-import { definePolicies, key } from 'nestjs-valkey-rate-limit';
+import {
+  type AlgorithmOptions,
+  byPlan,
+  definePolicies,
+  key,
+  type RateLimitContext,
+} from 'nestjs-valkey-rate-limit';
+import { phoneIn } from './otp/phone.js';
+import { type Plan, type Tenant, TIME_ZONES, type TimeZone } from './tenants/tenant.js';
+
+type PlanInZone = Plan | `${Plan}@${Exclude<TimeZone, 'UTC'>}`;
+type Limits = Record<Plan, AlgorithmOptions | 'unlimited'>;
+
+const address = key.ip();
+
+/** A tenant by its id, which the admin routes know as well; whoever sends no API key, or a wrong one, by address. */
+const caller = (context: RateLimitContext) => context.tenant ?? `stranger|${address(context)}`;
+const byCaller = { key: caller, default: 'free' } as const;
+
+/** Phone numbers do not belong in Valkey. */
+const phone = (context: RateLimitContext) => context.hash(phoneIn(context.request['body']));
+
+const bucket = (limit: number, burst: number) =>
+  ({ algorithm: 'token-bucket', limit, window: '1m', burst }) as const;
+const aMinute = (limit: number) => ({ algorithm: 'sliding-counter', limit, window: '1m' }) as const;
 
 /** Every limit of this API. */
 export const policies = definePolicies({
   /** A burst of five, then one more every two seconds. */
   api: { algorithm: 'token-bucket', limit: 5, window: '10s', key: key.ip() },
+
+  /** What a tenant may do in all. */
+  requests: byPlan(
+    inEveryZone(() => ({ free: bucket(60, 10), pro: bucket(600, 100), enterprise: bucket(6_000, 1_000) })),
+    byCaller,
+  ),
+  /** Pages of results: a search for many costs more. */
+  search: byPlan(
+    inEveryZone(() => ({ free: aMinute(20), pro: aMinute(200), enterprise: aMinute(2_000) })),
+    byCaller,
+  ),
+  /** So many a day of the tenant's own calendar. */
+  reports: byPlan(
+    inEveryZone((timeZone) => ({
+      free: { algorithm: 'quota', limit: 3, period: 'day', timeZone },
+      pro: { algorithm: 'quota', limit: 50, period: 'day', timeZone },
+      enterprise: 'unlimited',
+    })),
+    byCaller,
+  ),
+
   /** Guessing passwords: without knowing how often somebody has tried, nobody may try. */
   login: {
     algorithm: 'sliding-log',
@@ -12,7 +57,50 @@ export const policies = definePolicies({
     key: key.join(key.ip(), key.body('username')),
     onStoreFailure: 'closed',
   },
+  /** Each costs money and rings somewhere. What is no phone number is counted by address. */
+  otp: {
+    algorithm: 'sliding-log',
+    limit: 3,
+    window: '1h',
+    key: key.firstOf(phone, key.ip()),
+    onStoreFailure: 'closed',
+  },
+  /** Clients choose the phone, and so need a limit that they do not choose. */
+  'otp-address': {
+    algorithm: 'sliding-log',
+    limit: 20,
+    window: '1h',
+    key: key.ip(),
+    onStoreFailure: 'closed',
+  },
+  /** Guessing the admin's token. Also while Valkey is down, as the admin may be needed then. */
+  admin: { ...aMinute(60), key: key.ip(), onStoreFailure: 'local' },
 });
+
+/** Those whose key is a tenant's id. */
+export const TENANT_POLICIES = ['requests', 'search', 'reports'] as const;
+export type TenantPolicy = (typeof TENANT_POLICIES)[number];
+
+/** What the limiter calls the plan of a tenant. */
+export function planIn({ plan, timeZone }: Pick<Tenant, 'plan' | 'timeZone'>): PlanInZone {
+  return timeZone === 'UTC' ? plan : `${plan}@${timeZone}`;
+}
+
+/**
+ * A policy's time zone belongs to the numbers of its plans, and is no function of the request. A plan whose days end
+ * elsewhere is therefore another plan.
+ */
+function inEveryZone(
+  limitsIn: (timeZone: TimeZone) => Limits,
+): Record<PlanInZone, AlgorithmOptions | 'unlimited'> {
+  const limits = TIME_ZONES.flatMap((timeZone) =>
+    Object.entries(limitsIn(timeZone)).map(([plan, limit]) => [
+      planIn({ plan: plan as Plan, timeZone }),
+      limit,
+    ]),
+  );
+  return Object.fromEntries(limits) as Record<PlanInZone, AlgorithmOptions | 'unlimited'>;
+}
 
 declare module 'nestjs-valkey-rate-limit' {
   interface Register {

@@ -1,4 +1,5 @@
 import { BadRequestException, Body, Controller, HttpCode, Post, UnauthorizedException } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
 import { RateLimit } from 'nestjs-valkey-rate-limit';
 import { Passwords } from './passwords.js';
 
@@ -9,6 +10,7 @@ export class LoginController {
   @Post()
   @HttpCode(200)
   @RateLimit('login')
+  @ApiBody({ schema: { example: { username: 'ada', password: 'analytical engine' } } })
   async login(@Body() body: unknown): Promise<{ user: string }> {
     const { username, password } = readCredentials(body);
     if (await this.passwords.match(username, password)) return { user: username };

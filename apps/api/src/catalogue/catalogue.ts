@@ -14,6 +14,8 @@ const PRODUCTS: readonly Product[] = [
   { id: 'strainer', name: 'Strainer', price: 420 },
 ];
 
+const PAGE = 2;
+
 @Injectable()
 export class Catalogue {
   readonly #byId = new Map(PRODUCTS.map((product) => [product.id, product]));
@@ -24,5 +26,11 @@ export class Catalogue {
 
   find(id: string): Product | undefined {
     return this.#byId.get(id);
+  }
+
+  /** As many pages as asked for, from the first. */
+  search(text: string, pages: number): readonly Product[] {
+    const found = PRODUCTS.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
+    return found.slice(0, pages * PAGE);
   }
 }
