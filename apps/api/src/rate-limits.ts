@@ -1,15 +1,5 @@
-import {
-  type AlgorithmOptions,
-  byPlan,
-  definePolicies,
-  key,
-  type RateLimitContext,
-} from 'nestjs-valkey-rate-limit';
+import { byPlan, definePolicies, key, type RateLimitContext } from 'nestjs-valkey-rate-limit';
 import { phoneIn } from './otp/phone.js';
-import { type Plan, type Tenant, TIME_ZONES, type TimeZone } from './tenants/tenant.js';
-
-type PlanInZone = Plan | `${Plan}@${Exclude<TimeZone, 'UTC'>}`;
-type Limits = Record<Plan, AlgorithmOptions | 'unlimited'>;
 
 const address = key.ip();
 
@@ -23,6 +13,7 @@ const phone = (context: RateLimitContext) => context.hash(phoneIn(context.reques
 const bucket = (limit: number, burst: number) =>
   ({ algorithm: 'token-bucket', limit, window: '1m', burst }) as const;
 const aMinute = (limit: number) => ({ algorithm: 'sliding-counter', limit, window: '1m' }) as const;
+const aDay = (limit: number) => ({ algorithm: 'quota', limit, period: 'day' }) as const;
 
 /** Every limit of this API. */
 export const policies = definePolicies({
@@ -31,23 +22,13 @@ export const policies = definePolicies({
 
   /** What a tenant may do in all. */
   requests: byPlan(
-    inEveryZone(() => ({ free: bucket(60, 10), pro: bucket(600, 100), enterprise: bucket(6_000, 1_000) })),
+    { free: bucket(60, 10), pro: bucket(600, 100), enterprise: bucket(6_000, 1_000) },
     byCaller,
   ),
   /** Pages of results: a search for many costs more. */
-  search: byPlan(
-    inEveryZone(() => ({ free: aMinute(20), pro: aMinute(200), enterprise: aMinute(2_000) })),
-    byCaller,
-  ),
-  /** So many a day of the tenant's own calendar. */
-  reports: byPlan(
-    inEveryZone((timeZone) => ({
-      free: { algorithm: 'quota', limit: 3, period: 'day', timeZone },
-      pro: { algorithm: 'quota', limit: 50, period: 'day', timeZone },
-      enterprise: 'unlimited',
-    })),
-    byCaller,
-  ),
+  search: byPlan({ free: aMinute(20), pro: aMinute(200), enterprise: aMinute(2_000) }, byCaller),
+  /** So many a day, of the calendar on the tenant's wall. */
+  reports: byPlan({ free: aDay(3), pro: aDay(50), enterprise: 'unlimited' }, byCaller),
 
   /** Guessing passwords: without knowing how often somebody has tried, nobody may try. */
   login: {
@@ -80,27 +61,6 @@ export const policies = definePolicies({
 /** Those whose key is a tenant's id. */
 export const TENANT_POLICIES = ['requests', 'search', 'reports'] as const;
 export type TenantPolicy = (typeof TENANT_POLICIES)[number];
-
-/** What the limiter calls the plan of a tenant. */
-export function planIn({ plan, timeZone }: Pick<Tenant, 'plan' | 'timeZone'>): PlanInZone {
-  return timeZone === 'UTC' ? plan : `${plan}@${timeZone}`;
-}
-
-/**
- * A policy's time zone belongs to the numbers of its plans, and is no function of the request. A plan whose days end
- * elsewhere is therefore another plan.
- */
-function inEveryZone(
-  limitsIn: (timeZone: TimeZone) => Limits,
-): Record<PlanInZone, AlgorithmOptions | 'unlimited'> {
-  const limits = TIME_ZONES.flatMap((timeZone) =>
-    Object.entries(limitsIn(timeZone)).map(([plan, limit]) => [
-      planIn({ plan: plan as Plan, timeZone }),
-      limit,
-    ]),
-  );
-  return Object.fromEntries(limits) as Record<PlanInZone, AlgorithmOptions | 'unlimited'>;
-}
 
 declare module 'nestjs-valkey-rate-limit' {
   interface Register {

@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiParam } from '@nestjs/swagger';
 import { type Override, RateLimit, RateLimiter } from 'nestjs-valkey-rate-limit';
-import { planIn, TENANT_POLICIES, type TenantPolicy } from '../rate-limits.js';
+import { TENANT_POLICIES, type TenantPolicy } from '../rate-limits.js';
 import type { Tenant } from '../tenants/tenant.js';
 import { Tenants } from '../tenants/tenants.js';
 import { AdminGuard } from './admin.guard.js';
@@ -64,8 +64,8 @@ export class AdminController {
   }
 
   async #usage(tenant: Tenant, policy: TenantPolicy): Promise<Usage> {
-    const { id } = tenant;
-    const decision = await this.limiter.peek(policy, { key: id, plan: planIn(tenant) });
+    const { id, plan, timeZone } = tenant;
+    const decision = await this.limiter.peek(policy, { key: id, plan, timeZone });
     return usageOf(decision, this.limiter.overrides.get(policy, id));
   }
 

@@ -1,5 +1,4 @@
 import type { Identify } from 'nestjs-valkey-rate-limit';
-import { planIn } from '../rate-limits.js';
 import { API_KEY_FIELD } from './tenant-request.js';
 import type { Tenants } from './tenants.js';
 
@@ -10,9 +9,7 @@ import type { Tenants } from './tenants.js';
 export function identifyBy(tenants: Tenants): Identify {
   return {
     tenant: ({ request }) => tenants.findByApiKey(request.headers[API_KEY_FIELD])?.id,
-    plan: ({ tenant: id }) => {
-      const tenant = id === undefined ? undefined : tenants.find(id);
-      return tenant && planIn(tenant);
-    },
+    plan: ({ tenant }) => tenants.find(tenant)?.plan,
+    timeZone: ({ tenant }) => tenants.find(tenant)?.timeZone,
   };
 }

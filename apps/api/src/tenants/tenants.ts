@@ -33,8 +33,8 @@ export class Tenants {
     }
   }
 
-  find(id: string): Tenant | undefined {
-    return this.#byId.get(id);
+  find(id: string | undefined): Tenant | undefined {
+    return id === undefined ? undefined : this.#byId.get(id);
   }
 
   /** @param apiKey what a request carries, whatever that is */

@@ -39,6 +39,8 @@ interface OfPolicy {
   readonly cost: number;
   /** The plan that it was made for, where the policy goes by plan. */
   readonly plan?: string;
+  /** In whose days it was counted, where the policy leaves that open. A refund needs it. */
+  readonly timeZone?: string;
 }
 
 interface ByStore {

@@ -20,6 +20,8 @@ export interface Applied {
   readonly subject: string | undefined;
   /** Left out: none that is known. */
   readonly plan?: string | undefined;
+  /** In whose days a quota counts that does not say. Left out: UTC. */
+  readonly timeZone?: string | undefined;
 }
 
 /** One policy applied to one subject at one cost, by the numbers that are the subject's. */
@@ -81,9 +83,10 @@ export class Engine {
   }
 
   /** What a subject may have under a policy now: by its own numbers, if it has some, or by those of its plan. */
-  limitOf({ policy, subject, plan }: Applied): PlanLimit {
+  limitOf({ policy, subject, plan, timeZone }: Applied): PlanLimit {
     const numbers = this.options.overrides.find(policy.name, subject);
-    return numbers === undefined ? policy.limitOf(plan) : policy.changed(plan, numbers);
+    const limit = numbers === undefined ? policy.limitOf(plan) : policy.changed(plan, numbers);
+    return timeZone === undefined || limit === 'unlimited' ? limit : limit.inZone(timeZone);
   }
 
   /**

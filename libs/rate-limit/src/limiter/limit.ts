@@ -1,7 +1,10 @@
 import { compileRule, type Rule } from '../algorithms/index.js';
+import { isTimeZone } from '../algorithms/quota/calendar.js';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { Duration } from '../decision/duration.js';
 import { OptionReader } from '../decision/option-reader.js';
+
+const MOST_ZONES = 1_000;
 
 /** Other numbers for a policy. What is left out stays as the policy says. */
 export interface LimitNumbers {
@@ -17,6 +20,10 @@ export interface Limit {
   localRule(instances: number): Rule;
   /** @throws {RateLimitConfigError} for numbers that the algorithm refuses, or does not have */
   changed(numbers: LimitNumbers): Limit;
+  /** Whether its periods are those of a calendar whose time zone is not named. */
+  readonly zoned: boolean;
+  /** The same by the calendar of a time zone, where it is zoned; by UTC's, where there is no such time zone. */
+  inZone(timeZone: string): Limit;
 }
 
 /**
@@ -30,8 +37,21 @@ export function compileLimit(options: OptionReader, written: object): Limit {
   const localRules = new Map([[1, rule]]);
   // By the object that the numbers came in, so that those of an override that is gone are let go of.
   const changes = new WeakMap<LimitNumbers, Limit>();
-  return {
+  const zones = new Map<string, Limit>();
+  const zoned = rule.algorithm === 'quota' && !('timeZone' in written);
+  const limit: Limit = {
     rule,
+    zoned,
+    inZone: (timeZone) => {
+      const present = zoned ? zones.get(timeZone) : limit;
+      if (present !== undefined) return present;
+      if (!isTimeZone(timeZone)) return limit;
+      const there = compileAlone(where, { ...written, timeZone });
+      // A time zone may be written in many ways, and whoever chooses one must not fill the memory.
+      if (zones.size >= MOST_ZONES) zones.clear();
+      zones.set(timeZone, there);
+      return there;
+    },
     localRule: (instances) => {
       const present = localRules.get(instances);
       if (present !== undefined) return present;
@@ -42,11 +62,12 @@ export function compileLimit(options: OptionReader, written: object): Limit {
     changed: (numbers) => {
       const present = changes.get(numbers);
       if (present !== undefined) return present;
-      const limit = compileAlone(where, { ...written, ...numbers });
-      changes.set(numbers, limit);
-      return limit;
+      const changed = compileAlone(where, { ...written, ...numbers });
+      changes.set(numbers, changed);
+      return changed;
     },
   };
+  return limit;
 }
 
 function compileAlone(where: string, written: unknown): Limit {

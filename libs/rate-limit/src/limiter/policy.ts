@@ -51,6 +51,8 @@ export interface Policy<Context> {
   readonly onStoreFailure: FailureMode;
   /** What a plan allows: of an unknown plan, what the default allows. */
   limitOf(plan: string | undefined): PlanLimit;
+  /** Whether one of its limits counts by a calendar whose time zone is not named. */
+  readonly zoned: boolean;
   /** What plans there are; none where it does not go by plan. */
   readonly plans: readonly string[];
   /**
@@ -106,10 +108,13 @@ export function compilePolicy<Context>(
   return { ...settings, ...limitsOf(limits) };
 }
 
-function limitsOf(limits: Limit | PlanLimits): Pick<Policy<never>, 'rule' | 'plans' | 'limitOf' | 'changed'> {
+function limitsOf(
+  limits: Limit | PlanLimits,
+): Pick<Policy<never>, 'rule' | 'zoned' | 'plans' | 'limitOf' | 'changed'> {
   if ('rule' in limits) {
     return {
       rule: limits.rule,
+      zoned: limits.zoned,
       plans: [],
       limitOf: () => limits,
       changed: (_, numbers) => limits.changed(numbers),
@@ -120,6 +125,7 @@ function limitsOf(limits: Limit | PlanLimits): Pick<Policy<never>, 'rule' | 'pla
   const limitOf = (plan: string | undefined) => byPlan.get(plan ?? limits.defaultPlan) ?? fallback;
   return {
     rule: fallback.rule,
+    zoned: [...byPlan.values()].some((limit) => limit !== 'unlimited' && limit.zoned),
     plans: [...byPlan.keys()],
     limitOf,
     changed: (plan, numbers) => {

@@ -15,6 +15,8 @@ export interface ConsumeOptions {
   cost?: number;
   /** The key's plan, for a policy by plan. Left out: the policy's default. */
   plan?: string;
+  /** The key's time zone, for a quota that names none. Left out: UTC. */
+  timeZone?: string;
 }
 
 /** What is given back. All of it stands in the decision: `{ key, ...decision }`. */
@@ -61,21 +63,23 @@ export class RateLimiter {
    *
    * @throws {RateLimitConfigError} for a policy that does not exist, an empty key, or a cost that is no whole number
    */
-  async consume(policy: PolicyName, { key, cost = 1, plan }: ConsumeOptions): Promise<Decision> {
-    const applied = this.#applied(policy, key, plan);
+  async consume(policy: PolicyName, { key, cost = 1, plan, timeZone }: ConsumeOptions): Promise<Decision> {
+    const applied = this.#applied(policy, key, plan, timeZone);
     const checked = checkedCost(policy, cost);
     const limit = this.engine.limitOf(applied);
     if (limit === 'unlimited') {
       return { outcome: 'unlimited', policy, cost: 0, ...(plan !== undefined && { plan }) };
     }
     const { policy: found, subject } = applied;
-    const [decision] = await this.engine.decide([{ policy: found, subject, plan, limit, cost: checked }]);
+    const [decision] = await this.engine.decide([
+      { policy: found, subject, plan, timeZone, limit, cost: checked },
+    ]);
     return decision!;
   }
 
   /** What a key could still take. Takes nothing. */
-  peek(policy: PolicyName, { key, plan }: Pick<ConsumeOptions, 'key' | 'plan'>): Promise<Decision> {
-    return this.consume(policy, { key, cost: 0, ...(plan !== undefined && { plan }) });
+  peek(policy: PolicyName, options: Omit<ConsumeOptions, 'cost'>): Promise<Decision> {
+    return this.consume(policy, { ...options, cost: 0 });
   }
 
   /**
@@ -86,12 +90,15 @@ export class RateLimiter {
    * @example
    * await limiter.refund('login', { key, ...decision });
    */
-  async refund(policy: PolicyName, { key, plan, cost, at, store, lease }: RefundOptions): Promise<void> {
+  async refund(
+    policy: PolicyName,
+    { key, plan, timeZone, cost, at, store, lease }: RefundOptions,
+  ): Promise<void> {
     const given = checkedCost(policy, cost ?? 1);
     const taken = checkedAt(policy, at);
     const ask = { cost: -given, ...(taken !== undefined && { at: taken }) };
     if (given === 0) return;
-    const applied = this.#applied(policy, key, plan);
+    const applied = this.#applied(policy, key, plan, timeZone);
     const whole = holdsPlaces(applied.policy.rule) ? { ...ask, lease: checkedLease(policy, lease) } : ask;
     await this.engine.ask(applied, whole, store);
   }
@@ -141,8 +148,8 @@ export class RateLimiter {
     throw unknownPolicy('RateLimiter', name, this.policies.keys());
   }
 
-  #applied(name: string, key: unknown, plan: string | undefined): Applied {
-    return { policy: this.#policy(name), subject: checkedKey(name, key), plan };
+  #applied(name: string, key: unknown, plan?: string, timeZone?: string): Applied {
+    return { policy: this.#policy(name), subject: checkedKey(name, key), plan, timeZone };
   }
 
   #requirePlaces(name: string): void {

@@ -7,6 +7,7 @@ import type { Policy } from './policy.js';
 interface Asked {
   readonly policy: Policy<never>;
   readonly plan?: string | undefined;
+  readonly timeZone?: string | undefined;
 }
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
@@ -26,11 +27,12 @@ export function toDecisions(
   const passed = verdicts.every(({ outcome }) => outcome === 'allowed');
   return verdicts.map((verdict, index): Decision => {
     const attempt = attempts[index]!;
-    const { policy } = asked[index]!;
+    const { policy, timeZone } = asked[index]!;
     const plan = planOf(asked[index]!);
     // Written out, as this is done for every decision, and copying objects into others costs more than making it.
     const decision = toDecision(policy.name, attempt.rule, store, at, verdict);
     if (plan !== undefined) decision.plan = plan;
+    if (timeZone !== undefined && policy.zoned) decision.timeZone = timeZone;
     if (decision.outcome === 'denied' || !passed || attempt.cost === 0) return decision;
     decision.cost = attempt.cost;
     if (attempt.lease !== undefined) decision.lease = attempt.lease;

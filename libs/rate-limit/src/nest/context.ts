@@ -60,6 +60,11 @@ export class RateLimitContext {
     this.#known.begin();
   }
 
+  /** The time zone, as `identify.timeZone` tells it; asked for once, however many policies want it. */
+  get timeZone(): string | undefined {
+    return this.#known.get('timeZone');
+  }
+
   /** For the guard: waits for what is asynchronous in the identity. */
   identify(parts: readonly IdentityPart[]): Promise<void> | undefined {
     return this.#known.find(parts);

@@ -17,6 +17,11 @@ export interface Identify {
   /** The plan of the tenant or user. `undefined`, or a plan that a policy does not have: the policy's default. */
   plan?: (context: RateLimitContext) => PlanName | undefined | Promise<PlanName | undefined>;
   /**
+   * In whose days and months a quota counts that names no time zone: an IANA name such as `'Asia/Tokyo'`. `undefined`, or
+   * what is no time zone: UTC.
+   */
+  timeZone?: (context: RateLimitContext) => string | undefined | Promise<string | undefined>;
+  /**
    * How long the plan of a tenant, or of a user without one, is remembered in this process: up to one day, for 10,000 of
    * them. Left out: not at all.
    */
@@ -42,6 +47,10 @@ export function readIdentity(written: unknown): Identity {
     'plan',
     'a function that gives the plan',
   );
+  const timeZone = options.optionalFunction<Identify['timeZone']>(
+    'timeZone',
+    'a function that gives the name of a time zone',
+  );
   const cacheForMs = options.duration('cacheFor', { min: 0, max: ONE_DAY_MS }, 0);
   options.done();
   if (cacheForMs > 0 && plan === undefined) {
@@ -57,6 +66,7 @@ export function readIdentity(written: unknown): Identity {
     user: user?.bind(written) ?? (({ request }: RateLimitContext) => request['user']?.id as unknown),
     tenant: tenant?.bind(written),
     plan: own && cacheForMs > 0 ? cached(own, cacheForMs) : own,
+    timeZone: timeZone?.bind(written),
   };
   return {
     told: IDENTITY_PARTS.filter((part) => functions[part] !== undefined),

@@ -4,10 +4,10 @@ import { textOf } from './text-of.js';
 import { isThenable } from './thenable.js';
 
 /** What can be known of whoever is behind a request. */
-export type IdentityPart = 'user' | 'tenant' | 'plan';
+export type IdentityPart = 'user' | 'tenant' | 'plan' | 'timeZone';
 
 /** In which order they are asked: what comes later may be made of what came before. */
-export const IDENTITY_PARTS: readonly IdentityPart[] = ['user', 'tenant', 'plan'];
+export const IDENTITY_PARTS: readonly IdentityPart[] = ['user', 'tenant', 'plan', 'timeZone'];
 
 /** The same, checked. */
 export interface Identity {
@@ -26,7 +26,7 @@ const CIRCLE: Found = {
   failure: new RateLimitConfigError(
     'IDENTITY_CIRCLE',
     'RateLimitModule identify',
-    'a function asks for what it is to tell. tenant may be made of user, and plan of both.',
+    'a function asks for what it is to tell. Each may be made of those before it: user, tenant, plan, timeZone.',
   ),
 };
 

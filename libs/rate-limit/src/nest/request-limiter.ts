@@ -121,15 +121,17 @@ export class RequestLimiter {
 
   /** `undefined` where the plan is unlimited. */
   #attempt(routePolicy: RoutePolicy, context: RateLimitContext): RouteAttempt | undefined {
-    const { policy, key, cost, planned } = routePolicy;
+    const { policy, key, cost, planned, zoned } = routePolicy;
     const subject = textOf(key(context));
     const plan = planned ? context.plan : undefined;
-    const limit = this.engine.limitOf({ policy, subject, plan });
+    const timeZone = zoned ? context.timeZone : undefined;
+    const limit = this.engine.limitOf({ policy, subject, plan, timeZone });
     if (limit === 'unlimited') return undefined;
     return {
       policy,
       subject,
       plan,
+      timeZone,
       limit,
       cost: typeof cost === 'number' ? cost : requestCost(cost(context)),
       announcement: routePolicy.announce?.(limit.rule),

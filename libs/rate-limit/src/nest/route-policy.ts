@@ -15,6 +15,8 @@ export interface RoutePolicy {
   readonly cost: Cost<RateLimitContext>;
   /** Whether its limits go by plan. */
   readonly planned: boolean;
+  /** Whether its periods are those of whoever is behind the request. */
+  readonly zoned: boolean;
   /** Whether it is decided after the guards of controllers and handlers, because they tell who somebody is. */
   readonly waits: boolean;
   /** What has to be known of whoever is behind the request. */
@@ -43,10 +45,12 @@ export function toRoutePolicy(
   const resolver: KeyResolver = policy.key ?? defaultKey(planned, told);
   const asking: Asking[] = typeof cost === 'function' ? [resolver, cost as Asking] : [resolver];
   const said = asking.flatMap(({ needs = [] }) => needs);
-  const waits = authentication === 'guards' && (planned || said.length > 0);
+  const zoned = policy.zoned && told.includes('timeZone');
+  const waits = authentication === 'guards' && (planned || zoned || said.length > 0);
   const asks = new Set<IdentityPart>([
     ...said,
     ...(planned ? (['plan'] as const) : []),
+    ...(zoned ? (['timeZone'] as const) : []),
     ...(asking.some(isOwn) ? (['user', 'tenant'] as const) : []),
   ]);
   // Before authentication nobody is known, and to ask would be to know that for good.
@@ -56,6 +60,7 @@ export function toRoutePolicy(
     key: resolver,
     cost,
     planned,
+    zoned,
     waits,
     needs: early ? [] : IDENTITY_PARTS.filter((part) => told.includes(part) && asks.has(part)),
     watch: nobody.of(policy, resolver),

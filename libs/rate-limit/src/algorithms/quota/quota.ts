@@ -9,7 +9,10 @@ import { Calendar, isTimeZone, type Period } from './calendar.js';
 interface QuotaBase {
   /** How much in one period: 0 to 10^15 − 1. 0 refuses everything. */
   limit: number;
-  /** The IANA time zone whose calendar counts, such as `'Europe/Berlin'`. Left out: `'UTC'`. */
+  /**
+   * The IANA time zone whose calendar counts, such as `'Europe/Berlin'`. Left out: that of whoever is counted, as
+   * `identify.timeZone` tells it, or else `'UTC'`.
+   */
   timeZone?: string;
 }
 
