@@ -1,28 +1,45 @@
 import { type Attempt, StoreUnavailableError } from '../store.js';
 import type { Found } from '../verdicts.js';
 
-/** What the script answers. */
-export interface Reply {
-  /** When it decided, in milliseconds since 1970. */
+/** What a script answers, read from the front: the time, and then what was found for each request. */
+export class Reply {
+  /** When it was decided, in milliseconds since 1970. */
   readonly at: number;
-  readonly found: readonly Found[];
+  readonly #values: readonly unknown[];
+  #next = 1;
+
+  /** @throws {StoreUnavailableError} for what no script of ours answers */
+  constructor(reply: unknown) {
+    if (!Array.isArray(reply) || typeof reply[0] !== 'number') throw strange(reply);
+    this.#values = reply;
+    this.at = reply[0];
+  }
+
+  /**
+   * The readings of the next request, one after the other, the first integer of a denied attempt as −1 − integer; or the
+   * error with which the server did not decide it.
+   *
+   * @throws {StoreUnavailableError} for what no script of ours answers
+   */
+  read(attempts: readonly Attempt[]): readonly Found[] | Error {
+    const why = this.#values[this.#next];
+    if (typeof why === 'string') {
+      this.#next += 1;
+      // As those look that a server sends for a whole call.
+      return Object.assign(new Error(why), { name: 'ReplyError' });
+    }
+    return attempts.map(({ rule }) => {
+      const reading = this.#values.slice(this.#next, this.#next + rule.readings) as number[];
+      this.#next += rule.readings;
+      if (reading.length !== rule.readings) throw strange(this.#values);
+      const [first] = reading;
+      if (first! >= 0) return { allowed: true, reading };
+      reading[0] = -1 - first!;
+      return { allowed: false, reading };
+    });
+  }
 }
 
-/** Reads it: the time, then the readings one after the other, the first of a denied attempt as −1 − reading. */
-export function parseReply(reply: unknown, attempts: readonly Attempt[]): Reply {
-  const width = attempts.reduce((sum, { rule }) => sum + rule.readings, 1);
-  if (!Array.isArray(reply) || reply.length !== width) {
-    throw new StoreUnavailableError(`the script was answered with ${JSON.stringify(reply)}`);
-  }
-  const integers = reply as number[];
-  let next = 1;
-  const found = attempts.map(({ rule }) => {
-    const reading = integers.slice(next, next + rule.readings);
-    next += rule.readings;
-    const [first] = reading;
-    if (first! >= 0) return { allowed: true, reading };
-    reading[0] = -1 - first!;
-    return { allowed: false, reading };
-  });
-  return { at: integers[0]!, found };
+function strange(reply: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(`the script was answered with ${JSON.stringify(reply)}`);
 }

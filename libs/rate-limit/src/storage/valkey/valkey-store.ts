@@ -2,22 +2,27 @@ import { type Clock, systemClock } from '../../decision/clock.js';
 import { RateLimitConfigError } from '../../decision/config-error.js';
 import type { Answer, Attempt, Store } from '../store.js';
 import { toVerdicts } from '../verdicts.js';
-import type { Connection } from './connection.js';
-import { assembleScript } from './script.js';
-import { parseReply } from './reply.js';
+import { Batches } from './batches.js';
+import { type Connection, problemOf } from './connection.js';
+import { Reply } from './reply.js';
+import { assembleScripts } from './script.js';
 import type { Scripts } from './scripts.js';
 
 /** State in Valkey, decided there by one script in one round trip. */
 export class ValkeyStore implements Store {
   readonly name = 'valkey';
-  readonly #script = assembleScript();
+  readonly #decide = assembleScripts();
+  readonly #batches: Batches<readonly Attempt[], Answer> | undefined;
 
   /** @param clock left out: the server's, which all instances share. Tests and the lab hand one in */
   constructor(
     private readonly connection: Connection,
     private readonly scripts: Scripts,
     private readonly clock?: Clock,
-  ) {}
+  ) {
+    // In a Cluster the keys of one call must share a slot, which those of different clients do not.
+    if (connection.shardOf === undefined) this.#batches = new Batches((requests) => this.#ask(requests));
+  }
 
   get place(): string {
     return this.connection.place;
@@ -38,10 +43,10 @@ export class ValkeyStore implements Store {
 
   /** @param deadlineMs less than the deadline, where some of it has gone by */
   async consume(attempts: readonly Attempt[], deadlineMs?: number): Promise<Answer> {
-    const args = this.#arguments(attempts);
-    const reply = await this.scripts.run(this.#script, attempts.length, args, deadlineMs);
-    const { at, found } = parseReply(reply, attempts);
-    return { at, verdicts: toVerdicts(attempts, found) };
+    if (this.#batches !== undefined) return this.#batches.add(attempts);
+    const [answer] = await this.#ask([attempts], deadlineMs);
+    if (answer instanceof Error) throw answer;
+    return answer!;
   }
 
   async reset(key: string): Promise<void> {
@@ -52,17 +57,43 @@ export class ValkeyStore implements Store {
     this.connection.close();
   }
 
-  #arguments(attempts: readonly Attempt[]): string[] {
-    const { clock } = this;
-    const args: string[] = [];
-    for (const { key } of attempts) args.push(key);
-    args.push(clock === undefined ? '' : String(clock()));
-    for (const attempt of attempts) {
-      const { rule, cost, at } = attempt;
-      args.push(rule.id, String(cost));
-      if (cost < 0) args.push(at === undefined ? '' : String(at));
-      args.push(...rule.args(attempt, clock ?? systemClock));
+  /** What answers each request, or why it was not decided, in their order. */
+  async #ask(
+    requests: readonly (readonly Attempt[])[],
+    deadlineMs?: number,
+  ): Promise<readonly (Answer | Error)[]> {
+    const reply = new Reply(await this.#run(requests, deadlineMs));
+    return requests.map((attempts) => {
+      const found = reply.read(attempts);
+      if (!(found instanceof Error)) return { at: reply.at, verdicts: toVerdicts(attempts, found) };
+      return this.scripts.unavailable(problemOf(found), found, attempts[0]!.key);
+    });
+  }
+
+  #run(requests: readonly (readonly Attempt[])[], deadlineMs?: number): Promise<unknown> {
+    const now = this.clock === undefined ? '' : String(this.clock());
+    const [[attempt] = [], ...others] = requests;
+    if (others.length === 0 && requests[0]!.length === 1) {
+      const args = [attempt!.key, now, ...this.#argumentsOf(attempt!)];
+      return this.scripts.run(this.#decide.one.get(attempt!.rule.id)!, 1, args, deadlineMs);
     }
-    return args;
+    const keys: string[] = [];
+    const args: string[] = [now];
+    for (const attempts of requests) {
+      const begin = args.push(String(attempts.length), '');
+      for (const each of attempts) {
+        keys.push(each.key);
+        args.push(each.rule.id, ...this.#argumentsOf(each));
+      }
+      args[begin - 1] = String(args.length - begin);
+    }
+    return this.scripts.run(this.#decide.many, keys.length, [...keys, ...args], deadlineMs);
+  }
+
+  #argumentsOf(attempt: Attempt): string[] {
+    const { rule, cost, at } = attempt;
+    const args = rule.args(attempt, this.clock ?? systemClock);
+    if (cost >= 0) return [String(cost), ...args];
+    return [String(cost), at === undefined ? '' : String(at), ...args];
   }
 }
