@@ -35,8 +35,12 @@ export function connectCluster(nodes: readonly Address[], tls: TlsOptions, deadl
   const note = (error: Error) => {
     if (consequence(error) === undefined) lastError = error;
   };
+  let refreshedAt = -Infinity;
   const refresh = () => {
-    if (client.status === 'ready') client.refreshSlotsCache();
+    const now = performance.now();
+    if (client.status !== 'ready' || now - refreshedAt < LONGEST_PAUSE_MS) return;
+    refreshedAt = now; // it takes a connection and milliseconds of this process, and the next failure comes soon
+    client.refreshSlotsCache();
   };
   client.on('error', note);
   client.on('node error', (error: Error) => {
