@@ -46,7 +46,10 @@ describe('over TLS', () => {
   test('who is not trusted, or does not trust, decides nothing and learns why', async () => {
     expect(await take({ url: url('valkeys', ':open%25sesame@'), tls: {} })).toMatch(/certificate/);
     await limiter.close();
-    expect(await take({ url: url('valkeys', ':open%25sesame@'), tls: { ca } })).toMatch(/certificate/);
+    // What the server says before it hangs up may be lost with the connection.
+    expect(await take({ url: url('valkeys', ':open%25sesame@'), tls: { ca } })).toMatch(
+      /certificate|ECONNRESET|EPIPE/,
+    );
     await limiter.close();
     expect(await take({ url: url('valkeys', ':wrong@'), tls })).toMatch(/WRONGPASS/);
     await limiter.close();
