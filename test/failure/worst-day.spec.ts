@@ -9,9 +9,6 @@ import { table } from './suite/table.js';
 // On a busy machine a scenario may begin anew, and again.
 jest.setTimeout(300_000);
 
-// A fault of the limiter is there each time; a processor that others had is not.
-jest.retryTimes(2, { logErrorsBeforeRetry: true });
-
 const courses = new Map<string, readonly Course[]>();
 
 // Straight to the terminal, as Jest would put a trace around it; and into the file that FAILURE_TABLE names.
