@@ -2,6 +2,7 @@ import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRateLimiter, type RateLimiter, type ValkeyTarget } from 'nestjs-valkey-rate-limit';
 import type { LocalValkey } from '../../tools/local-valkey.js';
 import { type Certificates, makeCertificates } from '../support/certificates.js';
+import { ownFolder } from '../support/folder.js';
 import { ownValkey } from '../support/valkey.js';
 
 /** The names of the sample's policies are registered for the whole program; these are others. */
@@ -15,7 +16,7 @@ describe('over TLS', () => {
   let tls: { ca: string; cert: string; key: string };
 
   beforeAll(async () => {
-    certificates = await makeCertificates();
+    certificates = await makeCertificates(await ownFolder());
     ca = certificates.ca.cert;
     tls = { ca, cert: certificates.client.cert, key: certificates.client.key };
     // Who shows no certificate is not let in, and neither is who does not know the password.

@@ -3,11 +3,11 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test, type TestingModule, type TestingModuleBuilder } from '@nestjs/testing';
+import type { AdapterName } from './adapters.js';
 
-export type AdapterName = 'fastify' | 'express';
+export { type AdapterName, adapters } from './adapters.js';
+
 export type App = NestFastifyApplication | NestExpressApplication;
-
-export const adapters: readonly AdapterName[] = ['fastify', 'express'];
 
 export interface RunningApp {
   readonly app: App;

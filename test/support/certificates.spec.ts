@@ -4,13 +4,14 @@ import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis, type RedisOptions } from 'iovalkey';
 import type { LocalValkey } from '../../tools/local-valkey.js';
 import { type Certificates, makeCertificates } from './certificates.js';
+import { ownFolder } from './folder.js';
 import { ownValkey } from './valkey.js';
 
 let certificates: Certificates;
 const clients: Redis[] = [];
 
 beforeAll(async () => {
-  certificates = await makeCertificates();
+  certificates = await makeCertificates(await ownFolder());
 });
 
 afterEach(() => {
@@ -45,7 +46,7 @@ describe('certificates', () => {
     expect(await ping(valkey, { tls: { ca } })).toBe('PONG');
     expect(await ping(valkey, { host: 'localhost', tls: { ca } })).toBe('PONG');
     expect(await ping(valkey, { tls: {} })).toBe('self-signed certificate in certificate chain');
-    const stranger = await makeCertificates();
+    const stranger = await makeCertificates(await ownFolder());
     expect(await ping(valkey, { tls: { ca: stranger.ca.cert } })).toBe('certificate signature failure');
     expect(await ping(valkey, {})).not.toBe('PONG');
   });
@@ -56,7 +57,7 @@ describe('certificates', () => {
     const { cert, key } = certificates.client;
     expect(await ping(valkey, { tls: { ca, cert, key } })).toBe('PONG');
     expect(await ping(valkey, { tls: { ca } })).not.toBe('PONG');
-    const stranger = (await makeCertificates()).client;
+    const stranger = (await makeCertificates(await ownFolder())).client;
     expect(await ping(valkey, { tls: { ca, cert: stranger.cert, key: stranger.key } })).not.toBe('PONG');
   });
 

@@ -1,6 +1,4 @@
-import { afterAll } from '@jest/globals';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import type { TlsFiles } from '../../tools/local-valkey.js';
@@ -24,17 +22,11 @@ export interface Certificates {
 
 type Options = NonNullable<Parameters<typeof generate>[1]>;
 
-const folders: string[] = [];
-
-afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
-
 /**
- * A certificate authority of its own, and what it has signed for a server and a client. The files lie in `dir`, and
- * stay there, or in a temporary folder that is removed after the file's last test.
+ * A certificate authority of its own, and what it has signed for a server and a client. The files lie in `folder`, and
+ * stay there.
  */
-export async function makeCertificates(dir?: string): Promise<Certificates> {
-  const folder = dir ?? (await mkdtemp(join(tmpdir(), 'certificates-')));
-  if (dir === undefined) folders.push(folder);
+export async function makeCertificates(folder: string): Promise<Certificates> {
   await mkdir(folder, { recursive: true });
   const ca = await make(folder, 'ca', {
     extensions: [

@@ -157,6 +157,7 @@ describe('a far side that does not read', () => {
       near.destroy();
       far.destroy();
       server.close();
+      await narrow.close();
     }
   });
 });

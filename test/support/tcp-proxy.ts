@@ -1,4 +1,3 @@
-import { afterAll } from '@jest/globals';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
@@ -37,11 +36,7 @@ const PIECE_MS = 20;
 
 const END = Buffer.alloc(0);
 
-const started: TcpProxy[] = [];
-
-afterAll(() => Promise.all(started.map((proxy) => proxy.close())));
-
-/** Forwards from a port of its own to a port of this machine. It is closed after the file's last test. */
+/** Forwards from a port of its own to a port of this machine, until it is closed. */
 export async function startProxy(targetPort: number): Promise<TcpProxy> {
   const weather = { ...FAIR };
   const clients = new Set<Socket>();
@@ -94,7 +89,6 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
       await new Promise((resolve) => server.close(resolve)); // also when it is closed already
     },
   };
-  started.push(proxy);
   return proxy;
 }
 

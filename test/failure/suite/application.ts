@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { AdapterName } from '../../support/app.js';
+import type { AdapterName } from '../../support/adapters.js';
 import { BURST, LIMIT } from './scenario.js';
 
 /** What the child sends: where it listens, once, and then answers. */

@@ -1,4 +1,4 @@
-import type { AdapterName } from '../../support/app.js';
+import type { AdapterName } from '../../support/adapters.js';
 import type { Ended } from './application.js';
 import type { Held } from './held.js';
 import type { Sent } from './load.js';

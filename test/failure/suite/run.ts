@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../../tools/until.js';
-import { type AdapterName, adapters } from '../../support/app.js';
+import { type AdapterName, adapters } from '../../support/adapters.js';
 import { Application } from './application.js';
 import type { Course, Moments } from './course.js';
 import { Load, routes, send, type Sent, WORN } from './load.js';

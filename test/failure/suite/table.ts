@@ -23,14 +23,22 @@ const columns: Readonly<Record<string, (course: Course) => string | number>> = {
   'in fault': ({ endedInFault }) => (endedInFault ? Math.round(endedInFault.ms) : ''),
 };
 
-/** What happened, in Markdown. Times and statuses are those of the fault. */
-export function table(courses: readonly Course[]): string {
-  const names = Object.keys(columns);
-  const rows = courses.map((course) => names.map((name) => String(columns[name]!(course))));
+/** The cells of a line, in the order of the columns. */
+export type Row = readonly string[];
+
+const names = Object.keys(columns);
+
+/** What happened to one application. Times and statuses are those of the fault. */
+export function rowOf(course: Course): Row {
+  return names.map((name) => String(columns[name]!(course)));
+}
+
+/** The rows in Markdown. */
+export function table(rows: readonly Row[]): string {
   const widths = names.map((name, index) =>
     Math.max(name.length, ...rows.map((cells) => cells[index]!.length)),
   );
-  const line = (cells: readonly string[]) =>
+  const line = (cells: Row) =>
     `| ${cells.map((cell, index) => (index < 2 ? cell.padEnd(widths[index]!) : cell.padStart(widths[index]!))).join(' | ')} |`;
   const rule = widths.map((width, index) => (index < 2 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
   return [line(names), line(rule), ...rows.map(line)].join('\n');

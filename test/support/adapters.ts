@@ -1,0 +1,3 @@
+export type AdapterName = 'fastify' | 'express';
+
+export const adapters: readonly AdapterName[] = ['fastify', 'express'];
