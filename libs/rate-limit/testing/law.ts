@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { AlgorithmOptions, Rule } from '../src/algorithms/index.js';
 import { attempt, cost, drain, give, look, replay, settle, step, take, toRule } from './asking.js';
-import { type LawStore, openMemory, openValkey, START } from './stores.js';
+import { type LawStore, openBatched, openDenyCached, openMemory, openValkey, START } from './stores.js';
 import { describeTwins } from './twins.js';
 
 /** Law 10: what the state of a client may weigh. */
@@ -28,6 +28,8 @@ export function describeLaws(
   describe.each([
     ['memory', openMemory, 300],
     ['valkey', openValkey, 60],
+    ['valkey, in batches', openBatched, 20],
+    ['valkey behind a deny cache', openDenyCached, 20],
   ] as const)(`${name} on %s obeys the law`, (_, open, numRuns) => {
     let store: LawStore;
     beforeAll(async () => {

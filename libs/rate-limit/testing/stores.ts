@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'iovalkey';
 import { MemoryStore } from '../src/storage/memory/memory-store.js';
-import type { Store } from '../src/storage/store.js';
+import type { Attempt, Store } from '../src/storage/store.js';
+import { DenyCache } from '../src/limiter/deny-cache.js';
 import { createValkey } from '../src/storage/valkey/index.js';
+import { toRule } from './asking.js';
 
 /** When the laws begin: a round number of milliseconds since 1970. */
 export const START = 1_000_000_000_000;
@@ -80,4 +82,67 @@ export async function openValkey(): Promise<LawStore> {
   };
   await store.open();
   return opened;
+}
+
+/**
+ * Valkey behind a deny cache, as the limiter has it, but without a cap. Of a request that is known to be denied the cache
+ * says nothing of the other attempts; they are looked at here.
+ */
+export async function openDenyCached(): Promise<LawStore> {
+  const inner = await openValkey();
+  const cache = new DenyCache(Infinity, () => inner.now);
+  const consume = async (attempts: readonly Attempt[]) => {
+    const known = attempts.some(({ renew }) => renew) ? undefined : cache.find(attempts);
+    if (known !== undefined) {
+      const { verdicts } = await inner.consume(attempts.map((attempt) => ({ ...attempt, cost: 0 })));
+      const told = verdicts.map((verdict, index) => known.verdicts[known.indexes.indexOf(index)] ?? verdict);
+      return { at: known.at, verdicts: told };
+    }
+    const answer = await inner.consume(attempts);
+    cache.remember(attempts, answer);
+    for (const { key, cost, renew } of attempts) if (cost < 0 || renew) cache.forget(key);
+    return answer;
+  };
+  const reset = async (key: string) => {
+    await inner.reset(key);
+    cache.forget(key);
+  };
+  // What is done to a key behind everybody's back is seen when the cap is over.
+  const persist = async (key: string) => {
+    await inner.persist(key);
+    cache.forget(key);
+  };
+  return derive(inner, { consume, reset, persist });
+}
+
+/** Valkey where each request travels together with those of others. */
+export async function openBatched(): Promise<LawStore> {
+  const inner = await openValkey();
+  const others = ['sliding-log', 'token-bucket', 'fixed-window'] as const;
+  const company = others.map((algorithm) => toRule({ algorithm, limit: 3, window: '1s' }));
+  const consume = async (attempts: readonly Attempt[]) => {
+    const ask = (rule: Attempt['rule']) => inner.consume([{ rule, key: inner.key(), cost: 4 }]);
+    const before = company.map(ask);
+    const answer = inner.consume(attempts);
+    const after = company.map(ask);
+    await Promise.all([...before, ...after]);
+    return answer;
+  };
+  return derive(inner, { consume });
+}
+
+/** The same store in all but some of what it does; its clock is moved through either. */
+function derive(inner: LawStore, changes: Partial<LawStore>): LawStore {
+  return Object.setPrototypeOf(
+    {
+      ...changes,
+      get now() {
+        return inner.now;
+      },
+      set now(now: number) {
+        inner.now = now;
+      },
+    },
+    inner,
+  ) as LawStore;
 }

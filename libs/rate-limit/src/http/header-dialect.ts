@@ -26,9 +26,14 @@ export interface HeaderDialect {
   /**
    * Sets the fields for a request's decisions, of which there is at least one.
    *
-   * @param announced what was said of each decision's policy
+   * @param decisions `undefined` for a policy that was not asked, as another one is known to refuse the request
+   * @param announced what was said of each of their policies
    */
-  write(decisions: readonly CountedDecision[], announced: readonly Announcement[], set: SetField): void;
+  write(
+    decisions: readonly (CountedDecision | undefined)[],
+    announced: readonly Announcement[],
+    set: SetField,
+  ): void;
 }
 
 /** For every request that the policy will decide. */

@@ -4,6 +4,7 @@ import type { Rule } from '../algorithms/index.js';
 import type { Clock } from '../decision/clock.js';
 import type { Decision, StoreName } from '../decision/decision.js';
 import type { Answer, Attempt, Store } from '../storage/store.js';
+import { DenyCache, type KnownDenials } from './deny-cache.js';
 import { Local } from './local.js';
 import type { LimiterLog } from './outage.js';
 import type { Limit, PlanLimit } from './limit.js';
@@ -38,6 +39,8 @@ export interface EngineOptions {
   /** Among how many processes limits are shared while each counts in its own memory. */
   readonly instances: () => number;
   readonly log: LimiterLog;
+  /** How long a denial of the store is known at the most, without asking again. Left out: it is asked each time. */
+  readonly denyCacheMs?: number;
   readonly clock?: Clock;
 }
 
@@ -48,10 +51,12 @@ export interface EngineOptions {
 export class Engine {
   readonly #store: WatchedStore;
   readonly #local: Local;
+  readonly #denials: DenyCache | undefined;
 
   constructor(private readonly options: EngineOptions) {
-    const { store, prefix, log, clock } = options;
+    const { store, prefix, log, denyCacheMs, clock } = options;
     this.#local = new Local(clock);
+    this.#denials = denyCacheMs === undefined ? undefined : new DenyCache(denyCacheMs, clock);
     this.#store = new WatchedStore(store, prefix, log, (...recovered) => this.#local.handOver(...recovered));
   }
 
@@ -63,6 +68,11 @@ export class Engine {
   /** How the store is, as far as it is known without asking it. */
   get state(): StoreState {
     return this.#store.state;
+  }
+
+  /** Whether there is anybody of whom it is known that he would be denied. */
+  get knowsDenials(): boolean {
+    return this.#denials !== undefined && this.#denials.size > 0;
   }
 
   /** Limits that change while running. */
@@ -90,15 +100,24 @@ export class Engine {
   }
 
   /**
-   * Decides attempts together, all or nothing, in one round trip. Decisions come in the order of the attempts. Never
-   * rejects because of the store.
+   * Decides attempts together, all or nothing, in one round trip. Decisions come in the order of the attempts; where some
+   * are known to be denied, it is only those, and nobody is asked. Never rejects because of the store.
    */
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
     const stored = attempts.map((attempt) => this.#stored(attempt));
+    const known = this.#denials?.find(stored);
+    if (known !== undefined) return this.#known(attempts, stored, known);
     const answer = this.#store.decide(stored);
-    return answer instanceof Promise
-      ? answer.then((decided) => this.#decisions(attempts, stored, decided))
-      : this.#decisions(attempts, stored, answer);
+    if (!(answer instanceof Promise)) return this.#decisions(attempts, stored, answer);
+    const askedAt = this.#denials?.now();
+    return answer.then((decided) => this.#decisions(attempts, stored, decided, askedAt));
+  }
+
+  /** Those of `decide` that are known to be denied; `undefined` where the store has to be asked. */
+  knownDenials(attempts: readonly PolicyAttempt[]): readonly Decision[] | undefined {
+    const stored = attempts.map((attempt) => this.#stored(attempt));
+    const known = this.#denials?.find(stored);
+    return known && this.#known(attempts, stored, known);
   }
 
   /**
@@ -125,22 +144,42 @@ export class Engine {
     if (from === 'local') {
       return this.#local.consume([attempt], [limit.localRule(this.options.instances())]);
     }
-    return this.#store.ask(attempt.key, (store) => store.consume([attempt]));
+    try {
+      return await this.#store.ask(attempt.key, (store) => store.consume([attempt]));
+    } finally {
+      // Afterwards, as what was asked before has been answered by then.
+      this.#denials?.forget(attempt.key);
+    }
   }
 
   /** @throws {StoreUnavailableError} (rejects) when the store does not answer */
   async reset(policy: Policy<never>, subject: string): Promise<void> {
     const key = this.#key({ policy, subject });
     this.#local.reset(key);
-    await this.#store.ask(key, (store) => store.reset(key));
+    try {
+      await this.#store.ask(key, (store) => store.reset(key));
+    } finally {
+      this.#denials?.forget(key);
+    }
+  }
+
+  #known(
+    attempts: readonly PolicyAttempt[],
+    stored: readonly Attempt[],
+    known: KnownDenials,
+  ): readonly Decision[] {
+    const those = <One>(all: readonly One[]) => known.indexes.map((index) => all[index]!);
+    return toDecisions(those(attempts), those(stored), known, this.#store.name);
   }
 
   #decisions(
     attempts: readonly PolicyAttempt[],
     stored: readonly Attempt[],
     answer: Answer | Error,
+    askedAt?: number,
   ): readonly Decision[] {
     if (answer instanceof Error) return this.#withoutStore(attempts, stored, answer);
+    this.#denials?.remember(stored, answer, askedAt);
     return toDecisions(attempts, stored, answer, this.#store.name);
   }
 

@@ -19,11 +19,11 @@ export const draft11: HeaderDialect = {
 
   write: (decisions, announced, set) => {
     set('RateLimit-Policy', announced.length === 1 ? announced[0]!.text : announced.map(textOf).join(', '));
-    const violated = decisions.some(({ outcome }) => outcome === 'denied');
+    const violated = decisions.some((decision) => decision?.outcome === 'denied');
     let field = '';
     for (let index = 0; index < decisions.length; index += 1) {
-      const decision = decisions[index]!;
-      if (violated && decision.outcome === 'allowed') continue;
+      const decision = decisions[index];
+      if (decision === undefined || (violated && decision.outcome === 'allowed')) continue;
       field += (field === '' ? '' : ', ') + item(decision, announced[index]!);
     }
     set('RateLimit', field);
