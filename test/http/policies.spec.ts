@@ -109,7 +109,7 @@ describe.each(adapters)('policies on %s, counting in Valkey', (adapter) => {
   });
 
   test('of one subject are decided by one command a request, allowed or refused', async () => {
-    const app = await startLittle(adapter, { ...threeLevels, valkey }, [Things]);
+    const app = await startLittle(adapter, { ...threeLevels, valkey, denyCache: 'off' }, [Things]);
     await app.fetch('/things'); // the server learns the script
     await client.config('RESETSTAT');
     expect(await statuses(app, '/things', 10)).toEqual(Array.from({ length: 10 }, () => 429));

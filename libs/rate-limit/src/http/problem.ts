@@ -1,4 +1,4 @@
-import type { Decision, DeniedDecision } from '../decision/decision.js';
+import type { Decision } from '../decision/decision.js';
 import { retryAfterSeconds } from './retry-after.js';
 
 /**
@@ -21,49 +21,63 @@ export interface Refusal {
   readonly retryAfter: number | undefined;
 }
 
+/** The refusals of a second of any attack are few: so many kinds are kept, and made anew when there are more. */
+const MOST_KEPT = 1_000;
+const kept = new Map<string, Refusal>();
+
 const TYPES = 'https://iana.org/assignments/http-problem-types';
 
 /** How long a client is asked to stay away when nothing could be decided: as long as an outage usually takes to notice. */
 const UNAVAILABLE_RETRY_MS = 1_000;
 
-/** The refusal for decisions of which at least one does not pass: 503 where one could not be made, else 429. */
+/**
+ * The refusal for decisions of which at least one does not pass: 503 where one could not be made, else 429. The same one
+ * for the same policies and the same seconds, so that a refusal costs less than what it spares.
+ */
 export function refuse(decisions: readonly Decision[]): Refusal {
   const closed = decisions.filter(
     (decision) =>
       decision.outcome === 'unidentified' ||
       (decision.outcome === 'unavailable' && decision.onStoreFailure === 'closed'),
   );
-  if (closed.length > 0) return reducedCapacity(closed.map(({ policy }) => policy));
-  return quotaExceeded(decisions.filter((decision) => decision.outcome === 'denied'));
+  if (closed.length > 0) return kindOf(reducedCapacity, closed, UNAVAILABLE_RETRY_MS);
+  const violated = decisions.filter((decision) => decision.outcome === 'denied');
+  const waits = violated.map(({ retryAfterMs }) => retryAfterMs ?? Infinity);
+  return kindOf(quotaExceeded, violated, Math.max(...waits));
 }
 
-function quotaExceeded(violated: readonly DeniedDecision[]): Refusal {
-  const waits = violated.map(({ retryAfterMs }) => retryAfterMs ?? Infinity);
-  const longest = Math.max(...waits);
-  const retryAfter = longest === Infinity ? undefined : retryAfterSeconds(longest);
-  const names = violated.map(({ policy }) => policy);
+type MakeProblem = (names: readonly string[], retryAfter: number | undefined) => Problem;
+
+function kindOf(make: MakeProblem, of: readonly { readonly policy: string }[], waitMs: number): Refusal {
+  const retryAfter = waitMs === Infinity ? undefined : retryAfterSeconds(waitMs);
+  let kind = `${make.name} ${retryAfter}`;
+  for (const { policy } of of) kind += ` ${policy}`;
+  const present = kept.get(kind);
+  if (present !== undefined) return present;
+  const names = Object.freeze(of.map(({ policy }) => policy));
+  const problem = Object.freeze(make(names, retryAfter));
+  const refusal = { problem, retryAfter };
+  if (kept.size >= MOST_KEPT) kept.clear();
+  kept.set(kind, refusal);
+  return refusal;
+}
+
+function quotaExceeded(names: readonly string[], retryAfter: number | undefined): Problem {
   return {
-    retryAfter,
-    problem: {
-      type: `${TYPES}#quota-exceeded`,
-      title: 'Request cannot be satisfied as assigned quota has been exceeded',
-      status: 429,
-      detail: `${named(names)} exceeded. ${advice(retryAfter)}`,
-      'violated-policies': names,
-    },
+    type: `${TYPES}#quota-exceeded`,
+    title: 'Request cannot be satisfied as assigned quota has been exceeded',
+    status: 429,
+    detail: `${named(names)} exceeded. ${advice(retryAfter)}`,
+    'violated-policies': names,
   };
 }
 
-function reducedCapacity(names: readonly string[]): Refusal {
-  const retryAfter = retryAfterSeconds(UNAVAILABLE_RETRY_MS);
+function reducedCapacity(names: readonly string[], retryAfter: number | undefined): Problem {
   return {
-    retryAfter,
-    problem: {
-      type: `${TYPES}#temporary-reduced-capacity`,
-      title: 'Request cannot be satisfied due to temporary server capacity constraints',
-      status: 503,
-      detail: `${named(names)} unavailable. ${advice(retryAfter)}`,
-    },
+    type: `${TYPES}#temporary-reduced-capacity`,
+    title: 'Request cannot be satisfied due to temporary server capacity constraints',
+    status: 503,
+    detail: `${named(names)} unavailable. ${advice(retryAfter)}`,
   };
 }
 

@@ -20,6 +20,9 @@ export interface CompiledOptions extends ContextOptions {
   readonly onStoreFailure: FailureMode;
   readonly instances: () => number;
   readonly deadlineMs: number;
+  /** `undefined`: nobody is refused without asking. */
+  readonly denyCacheMs: number | undefined;
+  readonly refuseIn: 'hook' | 'guard';
   readonly prefix: string;
   readonly dialect: HeaderDialect | undefined;
   readonly clock: Clock | undefined;
@@ -62,6 +65,8 @@ export function compileOptions(written: unknown): CompiledOptions {
     onStoreFailure,
     instances: readInstances(options),
     deadlineMs: options.duration('deadline', { min: 1, max: 10_000 }, 50),
+    denyCacheMs: readDenyCache(options),
+    refuseIn: options.oneOf('refuseIn', ['hook', 'guard'], 'hook'),
     prefix: readPrefix(options),
     dialect: headers === 'none' ? undefined : dialects[headers],
     clock: readClock(options),
@@ -125,6 +130,11 @@ function readInstances(options: OptionReader): () => number {
     const said: unknown = instances();
     return typeof said === 'number' && said >= 1 ? Math.min(Math.round(said), MOST_INSTANCES) : 1;
   };
+}
+
+function readDenyCache(options: OptionReader): number | undefined {
+  if (options.value('denyCache') === 'off') return undefined;
+  return options.duration('denyCache', { min: 1, max: 60_000 }, 1_000);
 }
 
 function readClock(options: OptionReader): Clock | undefined {

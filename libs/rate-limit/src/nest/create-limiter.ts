@@ -29,11 +29,19 @@ export async function createRateLimiter(options: RateLimitModuleOptions): Promis
 
 /** Not connected yet: what else can be wrong with an application is found first. */
 export async function createEngine(compiled: CompiledOptions): Promise<Engine> {
-  const { prefix, instances, clock, policies } = compiled;
+  const { prefix, instances, clock, policies, denyCacheMs } = compiled;
   const log = new Logger('RateLimit');
   const { store, overrides: table } = await createStorage(compiled, (line) => log.warn(line));
   const overrides = new LimitOverrides(table, policies, clock);
-  return new Engine({ store, overrides, prefix, instances, log, ...(clock && { clock }) });
+  return new Engine({
+    store,
+    overrides,
+    prefix,
+    instances,
+    log,
+    ...(denyCacheMs !== undefined && { denyCacheMs }),
+    ...(clock && { clock }),
+  });
 }
 
 /** The client is loaded only by those who use it. */

@@ -104,6 +104,18 @@ export interface RateLimitModuleOptions<Name extends string = string> {
   instances?: number | (() => number);
   /** The longest that a decision may wait for Valkey: 1 ms to 10 s. Left out: 50 ms. */
   deadline?: Duration;
+  /**
+   * How long a client that Valkey has refused is refused by this process, without asking again: never longer than Valkey
+   * would, and at the most this long, so that a refund, a reset or a raised limit elsewhere is seen in time. 1 ms to 1
+   * minute, or `'off'`. Left out: 1 s.
+   */
+  denyCache?: Duration | 'off';
+  /**
+   * Where a client is refused that is known to be denied: `'hook'`, before Nest has anything to do with the request, where
+   * all that its policies ask is in the address and the header fields and the answer is the same; or `'guard'`. Left
+   * out: `'hook'`.
+   */
+  refuseIn?: 'hook' | 'guard';
   /** What every key in Valkey begins with. Left out: `'rl:'`. Applications that share a Valkey need different ones. */
   prefix?: string;
   /** The dialect of the header fields. Left out: `'draft-11'`. */

@@ -15,3 +15,21 @@ export class RateLimitException extends HttpException {
     super(body, status);
   }
 }
+
+/**
+ * Without a stack trace, which would say no more than that the guard refused, and costs more than all else that is done
+ * for a refused request.
+ */
+export function toException(
+  body: object,
+  status: number,
+  decisions: readonly Decision[],
+): RateLimitException {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return new RateLimitException(body, status, decisions);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}

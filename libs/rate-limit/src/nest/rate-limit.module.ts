@@ -4,14 +4,18 @@ import {
   Inject,
   Logger,
   Module,
+  type NestModule,
+  type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
 import {
+  ApplicationConfig,
   APP_GUARD,
   APP_INTERCEPTOR,
   DiscoveryModule,
   DiscoveryService,
+  HttpAdapterHost,
   ModulesContainer,
 } from '@nestjs/core';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
@@ -19,9 +23,12 @@ import { requireObject } from '../decision/option-reader.js';
 import { Engine } from '../limiter/engine.js';
 import { LimitOverrides } from '../limiter/overrides.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
+import { Answers } from './answers.js';
 import { COMPILED_OPTIONS, compileOptions, type CompiledOptions } from './compile-options.js';
 import { createEngine } from './create-limiter.js';
 import { describeRoutes, reportRoutes } from './describe-routes.js';
+import { EarlyRefusal } from './early-refusal.js';
+import { earlyRoutes } from './early-routes.js';
 import type { Authentication, ModuleExtras, RateLimitModuleOptions } from './options.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RateLimitHealth } from './rate-limit.health.js';
@@ -94,6 +101,8 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIO
         authentication: Authentication,
       ) => new RouteTable(discovery, modules, compiled, authentication, new Logger('RateLimit')),
     },
+    Answers,
+    EarlyRefusal,
     RequestLimiter,
     RateLimitGuard,
     RateLimitHealth,
@@ -102,8 +111,15 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIO
   // All that the guard needs as well, because Nest makes another one wherever it is bound by hand.
   exports: [RateLimiter, LimitOverrides, RateLimitHealth, RateLimitGuard, RequestLimiter],
 })
-export class RateLimitModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
+export class RateLimitModule
+  extends ConfigurableModuleClass
+  implements NestModule, OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown
+{
   constructor(
+    @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
+    @Inject(EarlyRefusal) private readonly early: EarlyRefusal,
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
     @Inject(RouteTable) private readonly routes: RouteTable,
     @Inject(Engine) private readonly engine: Engine,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
@@ -125,6 +141,11 @@ export class RateLimitModule extends ConfigurableModuleClass implements OnModule
     return super.forRootAsync(options);
   }
 
+  /** Express takes requests in the order in which it was told of middleware and routes, which come next. */
+  configure(): void {
+    if (this.#earlyOn('express')) this.early.useMiddleware();
+  }
+
   /** Everything that is wrong is found before the first connection is opened. */
   async onModuleInit(): Promise<void> {
     this.#refuseTwo();
@@ -135,8 +156,25 @@ export class RateLimitModule extends ConfigurableModuleClass implements OnModule
     await this.engine.open();
   }
 
+  /** Whatever else an application adds to Fastify, such as CORS, it has added by now, and to refusals as well. */
+  onApplicationBootstrap(): void {
+    const adapter = (['express', 'fastify'] as const).find((name) => this.#earlyOn(name));
+    if (adapter === undefined) return;
+    const { config, modules } = this;
+    const routes = earlyRoutes(this.routes.routes(), { adapter, config, modules, self: this });
+    this.early.begin(routes);
+    if (adapter === 'fastify' && routes.length > 0) this.early.addHook();
+  }
+
   async onApplicationShutdown(): Promise<void> {
     await this.engine.close();
+  }
+
+  #earlyOn(adapter: 'express' | 'fastify'): boolean {
+    const { refuseIn, denyCacheMs } = this.options;
+    // Without a deny cache nobody is known to be denied.
+    if (refuseIn === 'guard' || denyCacheMs === undefined) return false;
+    return this.host.httpAdapter?.getType() === adapter;
   }
 
   #refuseTwo(): void {

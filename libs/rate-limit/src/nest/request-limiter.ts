@@ -1,25 +1,17 @@
 import { type ExecutionContext, Inject, Injectable, Logger } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
 import { type Decision, passes } from '../decision/decision.js';
-import type { Announcement, CountedDecision, SetField } from '../http/header-dialect.js';
-import { refuse } from '../http/problem.js';
-import { Engine, type PolicyAttempt } from '../limiter/engine.js';
+import { Engine } from '../limiter/engine.js';
 import { Outage } from '../limiter/outage.js';
+import { Answers } from './answers.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import { RateLimitContext, type RateLimitRequest } from './context.js';
-import { RateLimitException } from './rate-limit.exception.js';
-import { requestCost } from './request-cost.js';
-import type { RoutePolicy } from './route-policy.js';
-import { type Route, RouteTable, type Stage } from './route-table.js';
-import { textOf } from './text-of.js';
+import { EarlyRefusal } from './early-refusal.js';
+import { toException } from './rate-limit.exception.js';
+import { type RouteAttempt, toAttempt } from './route-attempt.js';
+import { isSpared, type Route, RouteTable, type Stage } from './route-table.js';
 
 /** What has been decided of a request so far; on it, so that a guard that is bound twice counts it once. */
 const DECIDED = Symbol('nestjs-valkey-rate-limit:decided');
-
-/** An attempt of a request, and how its numbers are announced. */
-interface RouteAttempt extends PolicyAttempt {
-  readonly announcement: Announcement | undefined;
-}
 
 interface Decided {
   readonly context: RateLimitContext;
@@ -42,8 +34,8 @@ export class RequestLimiter {
   constructor(
     @Inject(RouteTable) private readonly routes: RouteTable,
     @Inject(Engine) private readonly engine: Engine,
-    /** The host and not its adapter, which a testing module sets only after this is made. */
-    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(Answers) private readonly answers: Answers,
+    @Inject(EarlyRefusal) private readonly early: EarlyRefusal,
     @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
   ) {}
 
@@ -53,7 +45,8 @@ export class RequestLimiter {
     const route = this.routes.find(execution.getClass(), execution.getHandler());
     if (route === undefined) return true;
     const request = execution.getArgByIndex<Marked>(0);
-    if (request[DECIDED] !== undefined || (route.answersOptions && isPreflight(request))) return true;
+    if (request[DECIDED] !== undefined || isSpared(request, route)) return true;
+    this.early.learn(request, route);
     request[DECIDED] = 'begun';
     const early = this.routes.authentication === 'guards';
     const context = new RateLimitContext(request, execution, route.id, this.options, early);
@@ -109,7 +102,7 @@ export class RequestLimiter {
     const attempts: RouteAttempt[] = [];
     for (const routePolicy of stage.policies) {
       if (watched) routePolicy.watch?.(before.context);
-      const attempt = this.#attempt(routePolicy, before.context);
+      const attempt = toAttempt(this.engine, routePolicy, before.context);
       if (attempt !== undefined) attempts.push(attempt);
     }
     if (attempts.length === 0) return this.#answer(route, stage, before, attempts, []);
@@ -117,25 +110,6 @@ export class RequestLimiter {
     return decisions instanceof Promise
       ? decisions.then((decided) => this.#answer(route, stage, before, attempts, decided))
       : this.#answer(route, stage, before, attempts, decisions);
-  }
-
-  /** `undefined` where the plan is unlimited. */
-  #attempt(routePolicy: RoutePolicy, context: RateLimitContext): RouteAttempt | undefined {
-    const { policy, key, cost, planned, zoned } = routePolicy;
-    const subject = textOf(key(context));
-    const plan = planned ? context.plan : undefined;
-    const timeZone = zoned ? context.timeZone : undefined;
-    const limit = this.engine.limitOf({ policy, subject, plan, timeZone });
-    if (limit === 'unlimited') return undefined;
-    return {
-      policy,
-      subject,
-      plan,
-      timeZone,
-      limit,
-      cost: typeof cost === 'number' ? cost : requestCost(cost(context)),
-      announcement: routePolicy.announce?.(limit.rule),
-    };
   }
 
   #answer(
@@ -149,38 +123,15 @@ export class RequestLimiter {
     const all =
       before.attempts.length === 0 ? { context, attempts, decisions } : join(before, attempts, decisions);
     const response = context.execution.getArgByIndex<unknown>(1);
-    const adapter = this.host.httpAdapter;
-    const set: SetField = (name, value) => adapter.setHeader(response, name, value);
-    this.#announce(all, set);
+    this.answers.announce(response, all.attempts, all.decisions);
     if (passes(decisions)) {
       if (stage === route.before) (context.request as Marked)[DECIDED] = all;
       return true;
     }
     // A refused request takes nothing, from the policies of the stage before either.
     void this.engine.giveBack(before.attempts, before.decisions);
-    const { problem, retryAfter } = refuse(decisions);
-    if (retryAfter !== undefined) set('Retry-After', String(retryAfter));
-    // RFC 6585 §4: a 429 must not be stored, whatever the route says of its own responses.
-    set('Cache-Control', 'no-store');
-    context.endIdentity();
-    const body = this.options.problem?.(problem, context, decisions);
-    if (body === undefined) set('Content-Type', 'application/problem+json');
-    throw new RateLimitException(body ?? problem, problem.status, decisions);
-  }
-
-  /** Only decisions with numbers are announced: of the others nothing is known. */
-  #announce({ attempts, decisions }: Decided, set: SetField): void {
-    const { dialect } = this.options;
-    if (dialect === undefined) return;
-    const counted: CountedDecision[] = [];
-    const announced: Announcement[] = [];
-    for (let index = 0; index < attempts.length; index += 1) {
-      const decision = decisions[index]!;
-      if (decision.outcome !== 'allowed' && decision.outcome !== 'denied') continue;
-      counted.push(decision);
-      announced.push(attempts[index]!.announcement!);
-    }
-    if (counted.length > 0) dialect.write(counted, announced, set);
+    const { body, status } = this.answers.refuse(response, context, decisions);
+    throw toException(body, status, decisions);
   }
 }
 
@@ -194,13 +145,4 @@ function join(
     attempts: [...before.attempts, ...attempts],
     decisions: [...before.decisions, ...decisions],
   };
-}
-
-/**
- * A CORS preflight asks for permission on behalf of a request that will be counted itself. Only a handler for OPTIONS is
- * spared: behind one for every method, a client that says it is a preflight would run it without a limit. With
- * `enableCors`, adapters answer preflights before any guard.
- */
-function isPreflight({ method, headers }: RateLimitRequest): boolean {
-  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }

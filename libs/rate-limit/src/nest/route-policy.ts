@@ -21,6 +21,8 @@ export interface RoutePolicy {
   readonly waits: boolean;
   /** What has to be known of whoever is behind the request. */
   readonly needs: readonly IdentityPart[];
+  /** Whether its attempt is known from the head of a request alone: before its body, and before anybody is identified. */
+  readonly early: boolean;
   /** Told of its requests, where the key asks for somebody's identity. */
   readonly watch: Watch | undefined;
   /** What header fields say of the policy with these numbers; `undefined` where none are sent. */
@@ -54,7 +56,7 @@ export function toRoutePolicy(
     ...(asking.some(isOwn) ? (['user', 'tenant'] as const) : []),
   ]);
   // Before authentication nobody is known, and to ask would be to know that for good.
-  const early = authentication === 'guards' && !waits;
+  const unasked = authentication === 'guards' && !waits;
   return {
     policy,
     key: resolver,
@@ -62,7 +64,8 @@ export function toRoutePolicy(
     planned,
     zoned,
     waits,
-    needs: early ? [] : IDENTITY_PARTS.filter((part) => told.includes(part) && asks.has(part)),
+    needs: unasked ? [] : IDENTITY_PARTS.filter((part) => told.includes(part) && asks.has(part)),
+    early: resolver.head === true && typeof cost === 'number' && !planned && !zoned,
     watch: nobody.of(policy, resolver),
     announce: dialect && announcer(dialect, policy.name),
   };

@@ -9,7 +9,7 @@ import type { LimiterLog } from '../limiter/outage.js';
 import { type Policy, readCost } from '../limiter/policy.js';
 import { unknownPolicy } from '../limiter/checks.js';
 import { checkKey, checkNeeds, checkPlan } from './check-key.js';
-import type { RateLimitContext } from './context.js';
+import type { RateLimitContext, RateLimitRequest } from './context.js';
 import { readSkipped, readUses, type Use } from './decorators.js';
 import { InlinePolicies } from './inline-policies.js';
 import { IDENTITY_PARTS, type IdentityPart } from './known.js';
@@ -33,6 +33,8 @@ export interface Route {
   readonly before: Stage;
   /** Decided when they have, where they authenticate. */
   readonly after: Stage;
+  /** Whether all of it is known from the head of a request alone. */
+  readonly early: boolean;
   /** Whether it was written to answer OPTIONS, and so CORS preflights. */
   readonly answersOptions: boolean;
 }
@@ -157,9 +159,10 @@ export class RouteTable {
     const id = routeId(place, mountsOf(place.controller, this.modules));
     const before = toStage(policies.filter(({ waits }) => !waits));
     const after = toStage(policies.filter(({ waits }) => waits));
+    const early = policies.every((policy) => policy.early);
     this.#routes.set(
       place.controller,
-      byHandler.set(ofHandler, { id, place, before, after, answersOptions }),
+      byHandler.set(ofHandler, { id, place, before, after, early, answersOptions }),
     );
   }
 
@@ -198,6 +201,15 @@ export class RouteTable {
       '@RateLimit() names no policy and would limit nothing. Name one, or write one there.',
     );
   }
+}
+
+/**
+ * Whether a request is a CORS preflight that the route was written to answer: it asks for permission on behalf of one
+ * that will be counted itself. Behind a handler for every method, a client that says it is a preflight would run it
+ * without a limit. With `enableCors`, adapters answer preflights before any guard.
+ */
+export function isSpared({ method, headers }: RateLimitRequest, { answersOptions }: Route): boolean {
+  return answersOptions && method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 function toStage(policies: readonly RoutePolicy[]): Stage {

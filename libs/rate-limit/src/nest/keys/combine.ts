@@ -51,6 +51,7 @@ function traitsOf(parts: readonly KeyResolver[]): KeyTraits {
     needs: [...new Set(parts.flatMap(({ needs = [] }) => needs))],
     hashes: parts.some(({ hashes }) => hashes === true),
     own: parts.some(isOwn),
+    head: parts.every(({ head }) => head === true),
   };
 }
 

@@ -27,6 +27,7 @@ export function apiKey(options: ApiKeyOptions = {}): KeyResolver {
   const field = requireFieldName('key.apiKey()', header === undefined ? 'x-api-key' : header);
   return keyResolver('apiKey', (context) => context.hash(secretIn(field, context.request.headers[field])), {
     hashes: true,
+    head: true,
   });
 }
 

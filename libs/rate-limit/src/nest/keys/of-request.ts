@@ -1,6 +1,7 @@
 import { RateLimitConfigError } from '../../decision/config-error.js';
 import { OptionReader } from '../../decision/option-reader.js';
 import { clientAddress } from '../../http/client-address.js';
+import type { RateLimitContext } from '../context.js';
 import { textOf } from '../text-of.js';
 import { keyResolver, type KeyResolver, requireFieldName, requireName } from './resolver.js';
 
@@ -20,8 +21,10 @@ export function ip(options: IpOptions = {}): KeyResolver {
   const reader = new OptionReader('key.ip()', options);
   const ipv6Prefix = reader.integer('ipv6Prefix', { min: 1, max: 128 }, 64);
   reader.done();
-  return keyResolver('ip', ({ request }) =>
-    clientAddress(request.ip, request.socket?.remoteAddress, ipv6Prefix),
+  return keyResolver(
+    'ip',
+    ({ request }) => clientAddress(request.ip, request.socket?.remoteAddress, ipv6Prefix),
+    { head: true },
   );
 }
 
@@ -39,10 +42,11 @@ export function header(name: string): KeyResolver {
         `key.apiKey({ header: '${field}' }), or a function that counts by context.hash(…) of what is in it.`,
     );
   }
-  return keyResolver(`header.${field}`, ({ request }) => {
+  const resolve = ({ request }: RateLimitContext) => {
     const value = request.headers[field];
     return textOf(Array.isArray(value) ? value[0] : value);
-  });
+  };
+  return keyResolver(`header.${field}`, resolve, { head: true });
 }
 
 /** A member of the parsed body; a dot goes deeper: `'account.email'`. Objects and lists count as missing. */
@@ -59,12 +63,12 @@ export function param(name: string): KeyResolver {
 
 /** The route that was asked for: `join(ip(), route())` counts every route of every address on its own. */
 export function route(): KeyResolver {
-  return keyResolver('route', (context) => context.route);
+  return keyResolver('route', (context) => context.route, { head: true });
 }
 
 /** Everybody together: one limit for all clients. */
 export function global(): KeyResolver {
-  return keyResolver('global', () => 'global');
+  return keyResolver('global', () => 'global', { head: true });
 }
 
 function member(value: unknown, name: string): unknown {

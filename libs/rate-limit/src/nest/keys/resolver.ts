@@ -13,6 +13,8 @@ export interface KeyTraits {
   readonly hashes?: boolean;
   /** Whether a function of the application is part of it. */
   readonly own?: boolean;
+  /** Whether it reads nothing but the head of the request: the address, the header fields and the route. */
+  readonly head?: boolean;
   /** Whether a request has nobody to count by. Left out: nothing of what it needs is known. */
   readonly isNobody?: (context: RateLimitContext) => boolean;
 }

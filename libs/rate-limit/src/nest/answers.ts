@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Decision } from '../decision/decision.js';
+import type { Announcement, CountedDecision, SetField } from '../http/header-dialect.js';
+import { refuse } from '../http/problem.js';
+import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
+import type { RateLimitContext } from './context.js';
+import type { RouteAttempt } from './route-attempt.js';
+
+/** A refusal, but for the header fields, which are set. */
+export interface RefusalBody {
+  readonly body: object;
+  readonly status: number;
+}
+
+/** What a response tells of decisions: the same, wherever they were made. */
+@Injectable()
+export class Answers {
+  constructor(
+    /** The host and not its adapter, which a testing module sets only after this is made. */
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
+  ) {}
+
+  /** Of those that nobody could decide nothing is announced, and of those that were not asked only the policy. */
+  announce(response: unknown, attempts: readonly RouteAttempt[], decisions: readonly Decision[]): void {
+    const { dialect } = this.options;
+    if (dialect === undefined || decisions.length === 0) return;
+    const counted: (CountedDecision | undefined)[] = [];
+    const announced: Announcement[] = [];
+    let told = false;
+    let next = 0;
+    for (const { policy, announcement } of attempts) {
+      const decision = decisions[next]?.policy === policy.name ? decisions[next] : undefined;
+      if (decision !== undefined) next += 1;
+      const isCounted = decision?.outcome === 'allowed' || decision?.outcome === 'denied';
+      if (decision !== undefined && !isCounted) continue;
+      counted.push(isCounted ? decision : undefined);
+      announced.push(announcement!);
+      told ||= isCounted;
+    }
+    if (told) dialect.write(counted, announced, this.#setter(response));
+  }
+
+  /** Sets the header fields of a refusal, and makes its body. */
+  refuse(response: unknown, context: RateLimitContext, decisions: readonly Decision[]): RefusalBody {
+    const set = this.#setter(response);
+    const { problem, retryAfter } = refuse(decisions);
+    if (retryAfter !== undefined) set('Retry-After', String(retryAfter));
+    // RFC 6585 §4: a 429 must not be stored, whatever the route says of its own responses.
+    set('Cache-Control', 'no-store');
+    context.endIdentity();
+    const body = this.options.problem?.(problem, context, decisions);
+    if (body === undefined) set('Content-Type', 'application/problem+json');
+    return { body: body ?? problem, status: problem.status };
+  }
+
+  #setter(response: unknown): SetField {
+    const adapter = this.host.httpAdapter;
+    return (name, value) => adapter.setHeader(response, name, value);
+  }
+}
