@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'iovalkey';
 import { MemoryStore } from '../src/storage/memory/memory-store.js';
 import type { Attempt, Store } from '../src/storage/store.js';
+import { compileRule } from '../src/algorithms/index.js';
+import { OptionReader } from '../src/decision/option-reader.js';
 import { DenyCache } from '../src/limiter/deny-cache.js';
 import { createValkey } from '../src/storage/valkey/index.js';
-import { toRule } from './asking.js';
 
 /** When the laws begin: a round number of milliseconds since 1970. */
 export const START = 1_000_000_000_000;
@@ -118,8 +119,9 @@ export async function openDenyCached(): Promise<LawStore> {
 /** Valkey where each request travels together with those of others. */
 export async function openBatched(): Promise<LawStore> {
   const inner = await openValkey();
-  const others = ['sliding-log', 'token-bucket', 'fixed-window'] as const;
-  const company = others.map((algorithm) => toRule({ algorithm, limit: 3, window: '1s' }));
+  const company = ['sliding-log', 'token-bucket', 'fixed-window'].map((algorithm) =>
+    compileRule(new OptionReader('company', { algorithm, limit: 3, window: '1s' })),
+  );
   const consume = async (attempts: readonly Attempt[]) => {
     const ask = (rule: Attempt['rule']) => inner.consume([{ rule, key: inner.key(), cost: 4 }]);
     const before = company.map(ask);
