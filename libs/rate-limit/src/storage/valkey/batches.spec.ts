@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { attempt, toRule } from '../../../testing/asking.js';
 import { MemoryStore } from '../memory/memory-store.js';
 import type { Store } from '../store.js';
+import { Batches } from './batches.js';
 import { createValkey } from './index.js';
 
 const START = 1_000_000_000_000;
@@ -108,5 +109,47 @@ describe('what is asked in one turn', () => {
     expect(await admin.exists(`${run}:beside`)).toBe(0);
     const behind = settled[3] as PromiseFulfilledResult<unknown>;
     expect(behind.value).toMatchObject({ verdicts: [{ outcome: 'allowed', remaining: 2 }] });
+  });
+});
+
+describe('what may not all share a call', () => {
+  const open = () => {
+    const sent: string[] = [];
+    const ask = (requests: readonly string[]) => {
+      sent.push(requests.join(' '));
+      return requests[0] === 'x9' ? Promise.reject(new Error('lost')) : Promise.resolve(requests);
+    };
+    const together = (send: () => void) => {
+      sent.push('begin');
+      send();
+      sent.push('end');
+    };
+    const batches = new Batches<string, string>(ask, { callOf: (request) => request[0]!, together });
+    return { batches, sent };
+  };
+
+  test('goes in a call for each kind, in the order of the first ones, and all of them together', async () => {
+    const { batches, sent } = open();
+    const answers = ['a1', 'b1', 'a2', 'b2', 'c1', 'a3'].map((request) => batches.add(request));
+    expect(sent).toEqual(['a1']);
+    expect(await Promise.all(answers)).toEqual(['a1', 'b1', 'a2', 'b2', 'c1', 'a3']);
+    expect(sent).toEqual(['a1', 'begin', 'b1 b2', 'a2 a3', 'c1', 'end']);
+  });
+
+  test('goes at once or waits as a whole, where somebody needs all of it', async () => {
+    const { batches, sent } = open();
+    const first = batches.addAll(['a1', 'b1']);
+    const second = batches.addAll(['a2', 'b2']);
+    expect(sent).toEqual(['a1', 'b1']);
+    expect(await Promise.all([...first, ...second])).toEqual(['a1', 'b1', 'a2', 'b2']);
+    expect(sent).toEqual(['a1', 'b1', 'begin', 'a2', 'b2', 'end']);
+    await Promise.all(batches.addAll(['a3', 'b3']));
+    expect(sent.slice(-2)).toEqual(['a3', 'b3']);
+  });
+
+  test('fails by call', async () => {
+    const { batches } = open();
+    const settled = await Promise.allSettled(['a1', 'x9', 'b1', 'x1'].map((request) => batches.add(request)));
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
   });
 });

@@ -1,5 +1,6 @@
 import type { Answer, Attempt, Store } from '../store.js';
 import { hashTag } from '../hash-tag.js';
+import { Batches } from './batches.js';
 import type { ValkeyStore } from './valkey-store.js';
 
 /** Attempts whose keys share a slot, and so can be decided by one call. */
@@ -13,14 +14,22 @@ interface Group {
  * A Cluster. Attempts of one subject share a slot and are decided by one call, atomically. Others are decided side by
  * side, and what was taken is given back when one of them denies or does not answer: all or nothing for the client, but
  * others may see it taken for the time of a round trip.
+ *
+ * What is asked in one turn of the event loop goes to each node in one write, and what has the same keys in one call. A
+ * call never has keys of two slots, so what one shard does not decide fails there alone.
  */
 export class ClusterStore implements Store {
   readonly name = 'valkey';
+  readonly #batches: Batches<readonly Attempt[], Answer>;
 
+  /** @param together runs what sends calls to any nodes, and may collect what it writes until it has run */
   constructor(
     private readonly store: ValkeyStore,
     private readonly deadlineMs: number,
-  ) {}
+    together: (send: () => void) => void,
+  ) {
+    this.#batches = new Batches((requests) => store.decide(requests), { callOf: keysOf, together });
+  }
 
   get place(): string {
     return this.store.place;
@@ -36,7 +45,7 @@ export class ClusterStore implements Store {
 
   consume(attempts: readonly Attempt[]): Promise<Answer> {
     const groups = bySlot(attempts);
-    return groups.length === 1 ? this.store.consume(attempts) : this.#consumeAll(groups);
+    return groups.length === 1 ? this.#batches.add(attempts) : this.#consumeAll(groups);
   }
 
   reset(key: string): Promise<void> {
@@ -49,7 +58,7 @@ export class ClusterStore implements Store {
 
   async #consumeAll(groups: readonly Group[]): Promise<Answer> {
     const begun = performance.now();
-    const asked = groups.map(({ attempts }) => this.store.consume(attempts));
+    const asked = this.#batches.addAll(groups.map(({ attempts }) => attempts));
     const settled = await Promise.allSettled(asked);
     const leftMs = Math.max(1, this.deadlineMs - (performance.now() - begun));
     const failed = settled.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
@@ -75,11 +84,22 @@ export class ClusterStore implements Store {
     const { at } = answer;
     const back = attempts.map((attempt) => ({ ...attempt, cost: -attempt.cost, at }));
     const look = attempts.map((attempt) => ({ ...attempt, cost: 0 }));
-    // Sent one behind the other, so that the look sees what was given back.
-    const both = [back, look].map((asked) => this.store.consume(asked, deadlineMs));
-    const [, looked] = await Promise.allSettled(both);
-    return looked!.status === 'fulfilled' ? looked!.value : answer;
+    try {
+      // One behind the other, so that the look sees what was given back.
+      const [, looked] = await this.store.decide([back, look], deadlineMs);
+      return looked instanceof Error ? answer : looked;
+    } catch {
+      return answer;
+    }
   }
+}
+
+/**
+ * Requests with the same keys share a call, and others do not, though their slot may be the same: while it moves, some of
+ * the keys of a call would be on one node and some on the other, and neither can decide it.
+ */
+function keysOf(attempts: readonly Attempt[]): string {
+  return attempts.length === 1 ? attempts[0]!.key : attempts.map(({ key }) => key).join(' ');
 }
 
 function bySlot(attempts: readonly Attempt[]): readonly Group[] {
@@ -102,11 +122,14 @@ function hasPassed({ verdicts }: Answer): boolean {
   return verdicts.every(({ outcome }) => outcome === 'allowed');
 }
 
-/** One answer of all, in the order of the request. */
+/**
+ * One answer of all, in the order of the request. Each node has its own clock, and the earliest time stands for all: by a
+ * later one a refund could give back what has come back by itself already.
+ */
 function merge(groups: readonly Group[], answers: readonly Answer[]): Answer {
   const verdicts: Answer['verdicts'][number][] = [];
   groups.forEach(({ places }, group) => {
     places.forEach((place, index) => (verdicts[place] = answers[group]!.verdicts[index]!));
   });
-  return { at: Math.max(...answers.map(({ at }) => at)), verdicts };
+  return { at: Math.min(...answers.map(({ at }) => at)), verdicts };
 }

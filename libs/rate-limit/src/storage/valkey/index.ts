@@ -3,6 +3,7 @@ import type { OverrideTable } from '../override-table.js';
 import type { Store } from '../store.js';
 import { ClusterStore } from './cluster-store.js';
 import { connect } from './connect.js';
+import { inOneWrite } from './one-write.js';
 import { Scripts } from './scripts.js';
 import { ValkeyOverrideTable } from './valkey-override-table.js';
 import { ValkeyStore } from './valkey-store.js';
@@ -32,7 +33,10 @@ export function createValkey(
   const scripts = new Scripts(connection, deadlineMs);
   const store = new ValkeyStore(connection, scripts, clock);
   return {
-    store: connection.shardOf === undefined ? store : new ClusterStore(store, deadlineMs),
+    store:
+      connection.shardOf === undefined
+        ? store
+        : new ClusterStore(store, deadlineMs, (send) => inOneWrite(connection.client, send)),
     // No key of a client is like it: those have their subject in braces.
     overrides: new ValkeyOverrideTable(scripts, `${prefix}overrides`),
   };

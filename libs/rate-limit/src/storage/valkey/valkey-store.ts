@@ -12,17 +12,14 @@ import type { Scripts } from './scripts.js';
 export class ValkeyStore implements Store {
   readonly name = 'valkey';
   readonly #decide = assembleScripts();
-  readonly #batches: Batches<readonly Attempt[], Answer> | undefined;
+  readonly #batches = new Batches<readonly Attempt[], Answer>((requests) => this.decide(requests));
 
   /** @param clock left out: the server's, which all instances share. Tests and the lab hand one in */
   constructor(
     private readonly connection: Connection,
     private readonly scripts: Scripts,
     private readonly clock?: Clock,
-  ) {
-    // In a Cluster the keys of one call must share a slot, which those of different clients do not.
-    if (connection.shardOf === undefined) this.#batches = new Batches((requests) => this.#ask(requests));
-  }
+  ) {}
 
   get place(): string {
     return this.connection.place;
@@ -41,12 +38,8 @@ export class ValkeyStore implements Store {
     }
   }
 
-  /** @param deadlineMs less than the deadline, where some of it has gone by */
-  async consume(attempts: readonly Attempt[], deadlineMs?: number): Promise<Answer> {
-    if (this.#batches !== undefined) return this.#batches.add(attempts);
-    const [answer] = await this.#ask([attempts], deadlineMs);
-    if (answer instanceof Error) throw answer;
-    return answer!;
+  consume(attempts: readonly Attempt[]): Promise<Answer> {
+    return this.#batches.add(attempts);
   }
 
   async reset(key: string): Promise<void> {
@@ -57,8 +50,14 @@ export class ValkeyStore implements Store {
     this.connection.close();
   }
 
-  /** What answers each request, or why it was not decided, in their order. */
-  async #ask(
+  /**
+   * One call. What answers each request, or why it was not decided, in their order.
+   *
+   * @param requests of a Cluster: with keys of one slot
+   * @param deadlineMs less than the deadline, where some of it has gone by
+   * @throws {StoreUnavailableError} (rejects) when none was decided
+   */
+  async decide(
     requests: readonly (readonly Attempt[])[],
     deadlineMs?: number,
   ): Promise<readonly (Answer | Error)[]> {
