@@ -8,7 +8,7 @@ export interface Ask {
   /** When what is given back was taken, in milliseconds since 1970 by the store's clock. */
   readonly at?: number;
   /** Under which id places are held, where an algorithm has places. */
-  readonly lease?: string;
+  readonly lease?: string | undefined;
   /** Prolongs the lease instead of taking places; allowed while it is held. */
   readonly renew?: boolean;
 }
@@ -22,6 +22,7 @@ export interface Step<State> {
    * What to keep from now on, if it is to change: when something is taken or given back, and, the one time that a
    * denial writes, when the state could not have come from these numbers and this clock (the clock stepped back, or the
    * policy became smaller) and would make the promised wait untrue (docs/adr/0002-a-denial-writes-only-to-mend.md).
+   * A list of up to four numbers takes little memory; anything else will do.
    */
   readonly state: State | undefined;
   /** For how long the state can matter, from now; 0 when there is none. */

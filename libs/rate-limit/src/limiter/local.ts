@@ -6,7 +6,7 @@ import { type Answer, type Attempt, type Store, StoreUnavailableError } from '..
 /** As many keys are handed over after an outage, at the most: those that were first asked about. */
 const MOST_KEYS = 10_000;
 
-/** As many keys are counted here, at the most: some 20 MB. */
+/** As many keys are counted here, at the most: some 10 MB. */
 const MOST_CLIENTS = 100_000;
 
 /** How many keys are handed over at a time, so that requests do not wait behind them. */
@@ -65,7 +65,9 @@ export class Local {
       if (failed !== undefined) throw failed.reason;
     }
     // Those that were never counted for the hand-over, because there were too many.
-    if (this.#counted.size === 0) this.#store = new MemoryStore(this.clock, MOST_CLIENTS);
+    if (this.#counted.size > 0) return;
+    this.#store.close();
+    this.#store = new MemoryStore(this.clock, MOST_CLIENTS);
   }
 
   async #charge(store: Store, key: string, rules: Counted): Promise<void> {

@@ -10,8 +10,10 @@ export interface Found {
 /** What each attempt is told: where one was denied, nothing was taken by the others. */
 export function toVerdicts(attempts: readonly Attempt[], found: readonly Found[]): Verdict[] {
   const passed = found.every(({ allowed }) => allowed);
-  return attempts.map(({ rule, cost }, index) => {
-    const { allowed, reading } = found[index]!;
-    return allowed ? rule.allowed(reading, passed ? Math.max(0, cost) : 0) : rule.denied(reading, cost);
-  });
+  return attempts.map((attempt, index) => toVerdict(attempt, found[index]!, passed));
+}
+
+/** @param passed whether all attempts of the call are allowed */
+export function toVerdict({ rule, cost }: Attempt, { allowed, reading }: Found, passed: boolean): Verdict {
+  return allowed ? rule.allowed(reading, passed && cost > 0 ? cost : 0) : rule.denied(reading, cost);
 }

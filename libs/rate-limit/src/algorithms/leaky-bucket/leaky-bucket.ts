@@ -40,11 +40,10 @@ export const leakyBucket = defineAlgorithm<LeakyBucketOptions, BucketParams, Buc
   args: ({ capacity, token, rate }) => [capacity, token, rate],
   readings: 1,
   step,
-  allowed: ([used], taken, params) => ({
-    outcome: 'allowed',
-    delayMs: ceilDiv(used!, params.rate),
-    ...usage(used! + taken * params.token, params),
-  }),
+  allowed: ([used], taken, params) => {
+    const { remaining, nextMs, resetMs } = usage(used! + taken * params.token, params);
+    return { outcome: 'allowed', delayMs: ceilDiv(used!, params.rate), remaining, nextMs, resetMs };
+  },
   denied,
   lua,
 });

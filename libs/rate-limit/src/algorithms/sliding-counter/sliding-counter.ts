@@ -27,12 +27,8 @@ interface SlidingCounterParams {
   readonly window: number;
 }
 
-interface SlidingCounterState {
-  /** When the window that `current` was counted in ends, in milliseconds since 1970. */
-  readonly end: number;
-  readonly previous: number;
-  readonly current: number;
-}
+/** When the window that `current` was counted in ends, in milliseconds since 1970, and the two counts. */
+type SlidingCounterState = readonly [end: number, previous: number, current: number];
 
 export const slidingCounter = defineAlgorithm<
   SlidingCounterOptions,
@@ -56,19 +52,17 @@ export const slidingCounter = defineAlgorithm<
   args: ({ limit, window }) => [limit, window],
   readings: 3,
   step,
-  allowed: ([previous, current, left], taken, params) => ({
-    outcome: 'allowed',
-    delayMs: 0,
-    ...usage(previous!, current! + taken, left!, params),
-  }),
-  denied: ([previous, current, left], cost, params) => ({
-    outcome: 'denied',
-    retryAfterMs:
-      cost > params.limit
-        ? undefined
-        : untilBelow(params.limit - cost + 1, previous!, current!, left!, params.window),
-    ...usage(previous!, current!, left!, params),
-  }),
+  allowed: ([previous, current, left], taken, params) => {
+    const { remaining, nextMs, resetMs } = usage(previous!, current! + taken, left!, params);
+    return { outcome: 'allowed', delayMs: 0, remaining, nextMs, resetMs };
+  },
+  denied: ([previous, current, left], cost, params) => {
+    const { limit, window } = params;
+    const retryAfterMs =
+      cost > limit ? undefined : untilBelow(limit - cost + 1, previous!, current!, left!, window);
+    const { remaining, nextMs, resetMs } = usage(previous!, current!, left!, params);
+    return { outcome: 'denied', retryAfterMs, remaining, nextMs, resetMs };
+  },
   lua,
 });
 
@@ -95,7 +89,7 @@ function step(
   return {
     allowed,
     reading,
-    state: changed || (!allowed && misplaced) ? { end, previous, current } : undefined,
+    state: changed || (!allowed && misplaced) ? [end, previous, current] : undefined,
     ttlMs: current > 0 ? left + window : previous > 0 ? left : 0,
   };
 }
@@ -105,9 +99,8 @@ function step(
  * the window changed) are not taken apart: all of them count in the latest window that they reach into, up to the limit.
  */
 function place(state: SlidingCounterState | undefined, start: number, window: number, limit: number) {
-  if (state === undefined || state.end <= start - window)
-    return { previous: 0, current: 0, misplaced: false };
-  const { end, previous, current } = state;
+  if (state === undefined || state[0] <= start - window) return { previous: 0, current: 0, misplaced: false };
+  const [end, previous, current] = state;
   if (end === start + window) return { previous, current, misplaced: false };
   if (end === start) return { previous: current, current: 0, misplaced: false };
   const all = Math.min(previous + current, limit);

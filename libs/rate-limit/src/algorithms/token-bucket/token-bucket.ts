@@ -28,11 +28,10 @@ export const tokenBucket = defineAlgorithm<TokenBucketOptions, BucketParams, Buc
   args: ({ capacity, token, rate }) => [capacity, token, rate],
   readings: 1,
   step,
-  allowed: ([used], taken, params) => ({
-    outcome: 'allowed',
-    delayMs: 0,
-    ...usage(used! + taken * params.token, params),
-  }),
+  allowed: ([used], taken, params) => {
+    const { remaining, nextMs, resetMs } = usage(used! + taken * params.token, params);
+    return { outcome: 'allowed', delayMs: 0, remaining, nextMs, resetMs };
+  },
   denied,
   lua,
 });

@@ -1,12 +1,8 @@
 import type { AllowedVerdict, DeniedVerdict } from '../../decision/decision.js';
 import type { Ask, Step } from '../algorithm.js';
 
-/** The counter of fixed-window and quota. */
-export interface WindowState {
-  /** When the window that was counted in ends, in milliseconds since 1970. */
-  readonly end: number;
-  readonly count: number;
-}
+/** The counter of fixed-window and quota: when the window that was counted in ends, in milliseconds since 1970. */
+export type WindowState = readonly [end: number, count: number];
 
 /** The window of now, in milliseconds since 1970. */
 export interface Window {
@@ -22,12 +18,12 @@ export function step(
   { start, end }: Window,
 ): Step<WindowState> {
   const left = end - now;
-  const running = state !== undefined && state.end > now;
-  const count = running ? state.count : 0;
+  const running = state !== undefined && state[0] > now;
+  const count = running ? state[1] : 0;
   const allowed = cost <= 0 || cost <= limit - count;
   // A window that ends at another time than the clock says was counted before the clock stepped back, or with another
   // window: its count goes into the window of now, or the end that is promised would not come true.
-  const misplaced = running && state.end !== end;
+  const misplaced = running && state[0] !== end;
   // What was taken in a window that has ended has been given back by its end.
   const change = cost < 0 && at < start ? 0 : cost;
   const total = allowed ? Math.max(0, count + change) : count;
@@ -35,23 +31,21 @@ export function step(
   return {
     allowed,
     reading: [count, left],
-    state: writes ? { end, count: total } : undefined,
+    state: writes ? [end, total] : undefined,
     ttlMs: total > 0 ? left : 0,
   };
 }
 
 /** What a client is told, of a policy with a limit. */
 export const verdicts = {
-  allowed: ([count, left]: readonly number[], taken: number, { limit }: Limited): AllowedVerdict => ({
-    outcome: 'allowed',
-    delayMs: 0,
-    ...usage(count! + taken, left!, limit),
-  }),
-  denied: ([count, left]: readonly number[], cost: number, { limit }: Limited): DeniedVerdict => ({
-    outcome: 'denied',
-    retryAfterMs: cost > limit ? undefined : left!,
-    ...usage(count!, left!, limit),
-  }),
+  allowed: ([count, left]: readonly number[], taken: number, { limit }: Limited): AllowedVerdict => {
+    const { remaining, nextMs, resetMs } = usage(count! + taken, left!, limit);
+    return { outcome: 'allowed', delayMs: 0, remaining, nextMs, resetMs };
+  },
+  denied: ([count, left]: readonly number[], cost: number, { limit }: Limited): DeniedVerdict => {
+    const { remaining, nextMs, resetMs } = usage(count!, left!, limit);
+    return { outcome: 'denied', retryAfterMs: cost > limit ? undefined : left!, remaining, nextMs, resetMs };
+  },
 };
 
 interface Limited {
