@@ -4,7 +4,7 @@ import type { Rule } from '../algorithms/index.js';
 import type { Clock } from '../decision/clock.js';
 import type { Decision, StoreName } from '../decision/decision.js';
 import type { Answer, Attempt, Store } from '../storage/store.js';
-import { DenyCache, type KnownDenials } from './deny-cache.js';
+import { DenyCache } from './deny-cache.js';
 import { Local } from './local.js';
 import type { LimiterLog } from './outage.js';
 import type { Limit, PlanLimit } from './limit.js';
@@ -25,10 +25,9 @@ export interface Applied {
   readonly timeZone?: string | undefined;
 }
 
-/** One policy applied to one subject at one cost, by the numbers that are the subject's. */
-export interface PolicyAttempt extends Applied {
+/** One policy applied to one subject at one cost, by the numbers that are the subject's, as the store is asked. */
+export interface PolicyAttempt extends Applied, Attempt {
   readonly limit: Limit;
-  readonly cost: number;
 }
 
 export interface EngineOptions {
@@ -99,25 +98,36 @@ export class Engine {
     return timeZone === undefined || limit === 'unlimited' ? limit : limit.inZone(timeZone);
   }
 
+  /** What asks for so much of a subject's limit; `undefined` if it has none. */
+  attempt(applied: Applied, cost: number): PolicyAttempt | undefined {
+    const limit = this.limitOf(applied);
+    if (limit === 'unlimited') return undefined;
+    const { rule } = limit;
+    const { policy, subject, plan, timeZone } = applied;
+    const key = this.#key(applied);
+    const lease = holdsPlaces(rule) ? newLease() : undefined;
+    return { policy, subject, plan, timeZone, limit, rule, key, cost, lease };
+  }
+
   /**
    * Decides attempts together, all or nothing, in one round trip. Decisions come in the order of the attempts; where some
    * are known to be denied, it is only those, and nobody is asked. Never rejects because of the store.
    */
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
-    const stored = attempts.map((attempt) => this.#stored(attempt));
-    const known = this.#denials?.find(stored);
-    if (known !== undefined) return this.#known(attempts, stored, known);
-    const answer = this.#store.decide(stored);
-    if (!(answer instanceof Promise)) return this.#decisions(attempts, stored, answer);
+    const known = this.knownDenials(attempts);
+    if (known !== undefined) return known;
+    const answer = this.#store.decide(attempts);
+    if (!(answer instanceof Promise)) return this.#decisions(attempts, answer);
     const askedAt = this.#denials?.now();
-    return answer.then((decided) => this.#decisions(attempts, stored, decided, askedAt));
+    return answer.then((decided) => this.#decisions(attempts, decided, askedAt));
   }
 
   /** Those of `decide` that are known to be denied; `undefined` where the store has to be asked. */
   knownDenials(attempts: readonly PolicyAttempt[]): readonly Decision[] | undefined {
-    const stored = attempts.map((attempt) => this.#stored(attempt));
-    const known = this.#denials?.find(stored);
-    return known && this.#known(attempts, stored, known);
+    const known = this.#denials?.find(attempts);
+    if (known === undefined) return undefined;
+    const denied = known.indexes.map((index) => attempts[index]!);
+    return toDecisions(denied, known, this.#store.name);
   }
 
   /**
@@ -163,41 +173,27 @@ export class Engine {
     }
   }
 
-  #known(
-    attempts: readonly PolicyAttempt[],
-    stored: readonly Attempt[],
-    known: KnownDenials,
-  ): readonly Decision[] {
-    const those = <One>(all: readonly One[]) => known.indexes.map((index) => all[index]!);
-    return toDecisions(those(attempts), those(stored), known, this.#store.name);
-  }
-
   #decisions(
     attempts: readonly PolicyAttempt[],
-    stored: readonly Attempt[],
     answer: Answer | Error,
     askedAt?: number,
   ): readonly Decision[] {
-    if (answer instanceof Error) return this.#withoutStore(attempts, stored, answer);
-    this.#denials?.remember(stored, answer, askedAt);
-    return toDecisions(attempts, stored, answer, this.#store.name);
+    if (answer instanceof Error) return this.#withoutStore(attempts, answer);
+    this.#denials?.remember(attempts, answer, askedAt);
+    return toDecisions(attempts, answer, this.#store.name);
   }
 
   /** Local policies are decided here, all or nothing like everything else: nothing is taken where one is closed. */
-  #withoutStore(
-    attempts: readonly PolicyAttempt[],
-    stored: readonly Attempt[],
-    cause: Error,
-  ): readonly Decision[] {
+  #withoutStore(attempts: readonly PolicyAttempt[], cause: Error): readonly Decision[] {
     const closed = attempts.some(({ policy }) => policy.onStoreFailure === 'closed');
-    const isLocal = (_: unknown, index: number) => attempts[index]!.policy.onStoreFailure === 'local';
     const instances = this.options.instances();
-    const asking = attempts.filter(isLocal);
-    const rules = asking.map(({ limit }) => limit.localRule(instances));
-    const asked = stored.filter(isLocal).map((attempt) => (closed ? { ...attempt, cost: 0 } : attempt));
+    const asked = attempts
+      .filter(({ policy }) => policy.onStoreFailure === 'local')
+      .map((attempt) => (closed ? { ...attempt, cost: 0 } : attempt));
+    const rules = asked.map(({ limit }) => limit.localRule(instances));
     const answer = this.#local.consume(asked, rules);
     const counted = asked.map((attempt, index) => ({ ...attempt, rule: rules[index]! }));
-    const locals = toDecisions(asking, counted, answer, 'local').values();
+    const locals = toDecisions(counted, answer, 'local').values();
     return attempts.map((attempt): Decision => {
       const { policy, limit } = attempt;
       if (policy.onStoreFailure === 'local') return locals.next().value!;
@@ -212,13 +208,6 @@ export class Engine {
         ...(plan !== undefined && { plan }),
       };
     });
-  }
-
-  #stored(attempt: PolicyAttempt): Attempt {
-    const { rule } = attempt.limit;
-    const { cost } = attempt;
-    const key = this.#key(attempt);
-    return holdsPlaces(rule) ? { rule, key, cost, lease: newLease() } : { rule, key, cost };
   }
 
   #key({ policy: { name, rule }, subject }: Applied): string {

@@ -65,16 +65,12 @@ export class RateLimiter {
    */
   async consume(policy: PolicyName, { key, cost = 1, plan, timeZone }: ConsumeOptions): Promise<Decision> {
     const applied = this.#applied(policy, key, plan, timeZone);
-    const checked = checkedCost(policy, cost);
-    const limit = this.engine.limitOf(applied);
-    if (limit === 'unlimited') {
+    const attempt = this.engine.attempt(applied, checkedCost(policy, cost));
+    if (attempt === undefined) {
       return { outcome: 'unlimited', policy, cost: 0, ...(plan !== undefined && { plan }) };
     }
-    const { policy: found, subject } = applied;
-    const [decision] = await this.engine.decide([
-      { policy: found, subject, plan, timeZone, limit, cost: checked },
-    ]);
-    return decision!;
+    const decided = this.engine.decide([attempt]);
+    return decided instanceof Promise ? (await decided)[0]! : decided[0]!;
   }
 
   /** What a key could still take. Takes nothing. */

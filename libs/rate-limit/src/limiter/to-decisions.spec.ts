@@ -12,9 +12,10 @@ const policies = [
 
 test('what would have passed beside a denial has taken nothing, and holds no places', () => {
   const store = new MemoryStore(() => START);
-  const attempts = policies.map(({ name, rule }) => ({ rule, key: name, cost: 1, lease: 'a lease' }));
-  const asked = policies.map((policy) => ({ policy }));
-  const decide = () => toDecisions(asked, attempts, store.consume(attempts), 'memory');
+  const attempts = policies.map((policy) => {
+    return { policy, rule: policy.rule, key: policy.name, cost: 1, lease: 'a lease' };
+  });
+  const decide = () => toDecisions(attempts, store.consume(attempts), 'memory');
 
   expect(decide()).toMatchObject([
     { policy: 'places', outcome: 'allowed', cost: 1, lease: 'a lease', remaining: 4 },

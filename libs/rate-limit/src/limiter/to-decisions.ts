@@ -3,8 +3,8 @@ import type { AllowedDecision, Decision, DeniedDecision, StoreName } from '../de
 import type { Answer, Attempt } from '../storage/store.js';
 import type { Policy } from './policy.js';
 
-/** As much of an attempt as its decision tells. */
-interface Asked {
+/** An attempt, and what else its decision tells. */
+interface Asked extends Attempt {
   readonly policy: Policy<never>;
   readonly plan?: string | undefined;
   readonly timeZone?: string | undefined;
@@ -13,22 +13,21 @@ interface Asked {
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** The plan that a decision tells: only of a policy that goes by plan. */
-export function planOf({ policy, plan }: Asked): string | undefined {
+export function planOf({ policy, plan }: Pick<Asked, 'policy' | 'plan'>): string | undefined {
   return policy.plans.length === 0 ? undefined : plan;
 }
 
-/** What a store said of attempts, as decisions of the policies that `asked`, in the same order. */
+/** What a store said of attempts, as decisions of their policies, in the same order. */
 export function toDecisions(
-  asked: readonly Asked[],
-  attempts: readonly Attempt[],
+  attempts: readonly Asked[],
   { at, verdicts }: Answer,
   store: StoreName,
 ): readonly Decision[] {
   const passed = verdicts.every(({ outcome }) => outcome === 'allowed');
   return verdicts.map((verdict, index): Decision => {
     const attempt = attempts[index]!;
-    const { policy, timeZone } = asked[index]!;
-    const plan = planOf(asked[index]!);
+    const { policy, timeZone } = attempt;
+    const plan = planOf(attempt);
     // Written out, as this is done for every decision, and copying objects into others costs more than making it.
     const decision = toDecision(policy.name, attempt.rule, store, at, verdict);
     if (plan !== undefined) decision.plan = plan;

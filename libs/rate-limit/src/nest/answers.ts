@@ -1,11 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Decision } from '../decision/decision.js';
-import type { Announcement, CountedDecision, SetField } from '../http/header-dialect.js';
+import type { Rule } from '../algorithms/index.js';
+import {
+  announce,
+  type Announcement,
+  type CountedDecision,
+  type HeaderDialect,
+  type SetField,
+} from '../http/header-dialect.js';
 import { refuse } from '../http/problem.js';
+import type { PolicyAttempt } from '../limiter/engine.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import type { RateLimitContext } from './context.js';
-import type { RouteAttempt } from './route-attempt.js';
 
 /** A refusal, but for the header fields, which are set. */
 export interface RefusalBody {
@@ -16,6 +23,8 @@ export interface RefusalBody {
 /** What a response tells of decisions: the same, wherever they were made. */
 @Injectable()
 export class Answers {
+  readonly #announcements = new WeakMap<Rule, Announcement>();
+
   constructor(
     /** The host and not its adapter, which a testing module sets only after this is made. */
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
@@ -23,20 +32,20 @@ export class Answers {
   ) {}
 
   /** Of those that nobody could decide nothing is announced, and of those that were not asked only the policy. */
-  announce(response: unknown, attempts: readonly RouteAttempt[], decisions: readonly Decision[]): void {
+  announce(response: unknown, attempts: readonly PolicyAttempt[], decisions: readonly Decision[]): void {
     const { dialect } = this.options;
     if (dialect === undefined || decisions.length === 0) return;
     const counted: (CountedDecision | undefined)[] = [];
     const announced: Announcement[] = [];
     let told = false;
     let next = 0;
-    for (const { policy, announcement } of attempts) {
+    for (const { policy, rule } of attempts) {
       const decision = decisions[next]?.policy === policy.name ? decisions[next] : undefined;
       if (decision !== undefined) next += 1;
       const isCounted = decision?.outcome === 'allowed' || decision?.outcome === 'denied';
       if (decision !== undefined && !isCounted) continue;
       counted.push(isCounted ? decision : undefined);
-      announced.push(announcement!);
+      announced.push(this.#announcement(dialect, policy.name, rule));
       told ||= isCounted;
     }
     if (told) dialect.write(counted, announced, this.#setter(response));
@@ -53,6 +62,15 @@ export class Answers {
     const body = this.options.problem?.(problem, context, decisions);
     if (body === undefined) set('Content-Type', 'application/problem+json');
     return { body: body ?? problem, status: problem.status };
+  }
+
+  /** What never changes about the numbers of a policy is worked out once for each: a rule is of one policy only. */
+  #announcement(dialect: HeaderDialect, name: string, rule: Rule): Announcement {
+    const present = this.#announcements.get(rule);
+    if (present !== undefined) return present;
+    const made = announce(dialect, { name, quota: rule.quota });
+    this.#announcements.set(rule, made);
+    return made;
   }
 
   #setter(response: unknown): SetField {

@@ -1,13 +1,13 @@
 import { type ExecutionContext, Inject, Injectable, Logger } from '@nestjs/common';
 import { type Decision, passes } from '../decision/decision.js';
-import { Engine } from '../limiter/engine.js';
+import { Engine, type PolicyAttempt } from '../limiter/engine.js';
 import { Outage } from '../limiter/outage.js';
 import { Answers } from './answers.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import { RateLimitContext, type RateLimitRequest } from './context.js';
 import { EarlyRefusal } from './early-refusal.js';
 import { toException } from './rate-limit.exception.js';
-import { type RouteAttempt, toAttempt } from './route-attempt.js';
+import { toAttempt } from './route-attempt.js';
 import { isSpared, type Route, RouteTable, type Stage } from './route-table.js';
 
 /** What has been decided of a request so far; on it, so that a guard that is bound twice counts it once. */
@@ -15,7 +15,7 @@ const DECIDED = Symbol('nestjs-valkey-rate-limit:decided');
 
 interface Decided {
   readonly context: RateLimitContext;
-  readonly attempts: readonly RouteAttempt[];
+  readonly attempts: readonly PolicyAttempt[];
   readonly decisions: readonly Decision[];
 }
 
@@ -99,7 +99,7 @@ export class RequestLimiter {
 
   /** @param watched whether a request of nobody is really one */
   #decide(route: Route, stage: Stage, before: Decided, watched = true): boolean | Promise<boolean> {
-    const attempts: RouteAttempt[] = [];
+    const attempts: PolicyAttempt[] = [];
     for (const routePolicy of stage.policies) {
       if (watched) routePolicy.watch?.(before.context);
       const attempt = toAttempt(this.engine, routePolicy, before.context);
@@ -116,7 +116,7 @@ export class RequestLimiter {
     route: Route,
     stage: Stage,
     before: Decided,
-    attempts: readonly RouteAttempt[],
+    attempts: readonly PolicyAttempt[],
     decisions: readonly Decision[],
   ): boolean {
     const { context } = before;
@@ -137,7 +137,7 @@ export class RequestLimiter {
 
 function join(
   { context, ...before }: Decided,
-  attempts: readonly RouteAttempt[],
+  attempts: readonly PolicyAttempt[],
   decisions: readonly Decision[],
 ): Decided {
   return {

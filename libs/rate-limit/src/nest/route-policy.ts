@@ -1,5 +1,3 @@
-import type { Rule } from '../algorithms/index.js';
-import { announce, type Announcement, type HeaderDialect } from '../http/header-dialect.js';
 import type { Cost, Policy } from '../limiter/policy.js';
 import type { ContextOptions, RateLimitContext } from './context.js';
 import { key } from './key.js';
@@ -25,12 +23,6 @@ export interface RoutePolicy {
   readonly early: boolean;
   /** Told of its requests, where the key asks for somebody's identity. */
   readonly watch: Watch | undefined;
-  /** What header fields say of the policy with these numbers; `undefined` where none are sent. */
-  readonly announce: ((rule: Rule) => Announcement) | undefined;
-}
-
-export interface RoutePolicyOptions extends ContextOptions {
-  readonly dialect: HeaderDialect | undefined;
 }
 
 /** A key or a cost: what it needs, as far as it says so. */
@@ -39,7 +31,7 @@ type Asking = Partial<KeyResolver>;
 export function toRoutePolicy(
   policy: Policy<RateLimitContext>,
   cost: Cost<RateLimitContext>,
-  { identity: { told }, dialect }: RoutePolicyOptions,
+  { identity: { told } }: ContextOptions,
   authentication: Authentication,
   nobody: NobodyWatch,
 ): RoutePolicy {
@@ -67,7 +59,6 @@ export function toRoutePolicy(
     needs: unasked ? [] : IDENTITY_PARTS.filter((part) => told.includes(part) && asks.has(part)),
     early: resolver.head === true && typeof cost === 'number' && !planned && !zoned,
     watch: nobody.of(policy, resolver),
-    announce: dialect && announcer(dialect, policy.name),
   };
 }
 
@@ -75,16 +66,4 @@ export function toRoutePolicy(
 function defaultKey(planned: boolean, told: readonly IdentityPart[]): KeyResolver {
   if (!planned) return key.ip();
   return told.includes('tenant') ? key.tenant() : key.user();
-}
-
-/** What never changes about the numbers of a policy is worked out once for each. */
-function announcer(dialect: HeaderDialect, name: string): (rule: Rule) => Announcement {
-  const announcements = new WeakMap<Rule, Announcement>();
-  return (rule) => {
-    const present = announcements.get(rule);
-    if (present !== undefined) return present;
-    const made = announce(dialect, { name, quota: rule.quota });
-    announcements.set(rule, made);
-    return made;
-  };
 }

@@ -9,13 +9,13 @@ import type { LimiterLog } from '../limiter/outage.js';
 import { type Policy, readCost } from '../limiter/policy.js';
 import { unknownPolicy } from '../limiter/checks.js';
 import { checkKey, checkNeeds, checkPlan } from './check-key.js';
-import type { RateLimitContext, RateLimitRequest } from './context.js';
+import type { ContextOptions, RateLimitContext, RateLimitRequest } from './context.js';
 import { readSkipped, readUses, type Use } from './decorators.js';
 import { InlinePolicies } from './inline-policies.js';
 import { IDENTITY_PARTS, type IdentityPart } from './known.js';
 import { NobodyWatch } from './nobody-watch.js';
 import type { Authentication } from './options.js';
-import { type RoutePolicy, type RoutePolicyOptions, toRoutePolicy } from './route-policy.js';
+import { type RoutePolicy, toRoutePolicy } from './route-policy.js';
 import { describePlace, type HandlerPlace, mountsOf, type Place, routeId, targetOf } from './route-name.js';
 
 /** What is decided together, and what has to be known for it of whoever is behind the request. */
@@ -39,7 +39,7 @@ export interface Route {
   readonly answersOptions: boolean;
 }
 
-export interface RouteTableOptions extends RoutePolicyOptions {
+export interface RouteTableOptions extends ContextOptions {
   readonly policies: ReadonlyMap<string, Policy<RateLimitContext>>;
   readonly everyRoute: readonly string[];
   readonly onStoreFailure: FailureMode;
