@@ -19,6 +19,7 @@ import {
   VersioningType,
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, BaseExceptionFilter } from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
 import { key, RateLimitModule, type RateLimitModuleOptions } from 'nestjs-valkey-rate-limit';
 import { RequestLimiter } from '../../libs/rate-limit/src/nest/request-limiter.js';
 import { adapters, type RunningApp, startApp, type StartOptions } from '../support/app.js';
@@ -116,6 +117,27 @@ describe.each(adapters)('on %s', (adapter) => {
       expect(await bytes(early.app, target, 'bob')).toMatch(/^HTTP\/1.1 200/);
     },
   );
+
+  test('is right to the second, and gone when another is asked for', async () => {
+    const time = { now: START };
+    const limiter = { clock: () => time.now, denyCache: '1m' } as const;
+    const [early, late] = [
+      await start(adapter, { limiter }),
+      await start(adapter, { limiter: { ...limiter, denyCache: 'off' } }),
+    ];
+    for (const { app } of [early, late])
+      for (let count = 0; count < 2; count += 1) await bytes(app, 'GET /page');
+    const seen = new Set<string>();
+    const before = early.guarded();
+    for (let step = 0; step < 12; step += 1) {
+      time.now += 333;
+      const answer = await bytes(early.app, 'GET /page');
+      expect(answer).toBe(await bytes(late.app, 'GET /page'));
+      seen.add(answer);
+    }
+    expect(early.guarded()).toBe(before);
+    expect(seen.size).toBe(4);
+  });
 
   /** How often the guard saw the second to fifth of five requests, all refused. */
   async function guardedOf(target: string, little?: Little, fields?: string): Promise<number> {
@@ -294,6 +316,20 @@ describe.each(adapters)('on %s', (adapter) => {
     for (let count = 0; count < 3; count += 1) await ask('/hosted', 'limited.example');
     expect((await ask('/hosted/x', 'free.example')).status).toBe(200);
   });
+});
+
+test('hooks of Fastify that change bodies change it as well', async () => {
+  const app = (each: RunningApp['app']) => {
+    const fastify = each.getHttpAdapter().getInstance() as FastifyInstance;
+    fastify.addHook('preSerialization', (_request, _reply, payload, done) => {
+      done(null, { ...(payload as object), trace: 'added' });
+    });
+  };
+  const { app: started, guarded } = await start('fastify', { app });
+  for (let count = 0; count < 2; count += 1) await bytes(started, 'GET /page');
+  const before = guarded();
+  expect(await bytes(started, 'GET /page')).toMatch(/"trace":"added"/);
+  expect(guarded()).toBe(before);
 });
 
 describe.each(adapters)('with Valkey, on %s', (adapter) => {

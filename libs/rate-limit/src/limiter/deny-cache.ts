@@ -12,7 +12,8 @@ const MOST_OF_KEY = 4;
 /** Keys looked at for each new one, oldest first: two, so that what has ended goes faster than new ones come. */
 const SWEEP_STEP = 2;
 
-interface Denial {
+/** One attempt that was denied. The same object for as long as nothing else is known of it. */
+export interface Denial {
   readonly rule: Rule;
   readonly cost: number;
   readonly verdict: DeniedVerdict;
@@ -58,7 +59,7 @@ export class DenyCache {
     return this.#denials.size;
   }
 
-  /** When a store is asked, for `remember`. It cannot decide before that. */
+  /** By the clock of this process; for `remember`, when a store is asked: it cannot decide before that. */
   now(): number {
     return this.clock();
   }
@@ -71,22 +72,28 @@ export class DenyCache {
     let indexes: number[] | undefined;
     for (let index = 0; index < attempts.length; index += 1) {
       const { key, rule, cost } = attempts[index]!;
-      const denials = this.#denials.get(key);
-      if (denials === undefined) continue;
       const now = this.clock();
-      const denial = denials.find((one) => one.rule === rule && one.cost === cost && now < one.until);
+      const denial = this.denialOf(key, rule, cost, now);
       if (denial === undefined) continue;
-      if (now < denial.answeredAt) {
-        // Only a clock that was handed in steps back. What is known of the future is not known.
-        this.#denials.delete(key);
-        continue;
-      }
       const passed = now - denial.answeredAt;
       at = Math.max(at, Math.floor(denial.at + passed));
       (indexes ??= []).push(index);
       (verdicts ??= []).push(later(denial.verdict, passed));
     }
     return indexes === undefined ? undefined : { at, indexes, verdicts: verdicts! };
+  }
+
+  /** @param now by `now()` */
+  denialOf(key: string, rule: Rule, cost: number, now: number): Denial | undefined {
+    const denials = this.#denials.get(key);
+    if (denials === undefined) return undefined;
+    for (const one of denials) {
+      if (one.rule !== rule || one.cost !== cost || now >= one.until) continue;
+      if (now >= one.answeredAt) return one;
+      // Only a clock that was handed in steps back. What is known of the future is not known.
+      this.#denials.delete(key);
+    }
+    return undefined;
   }
 
   /** @param askedAt by `now()`. Left out: the answer came at once. */

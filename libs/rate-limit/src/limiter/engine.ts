@@ -69,9 +69,9 @@ export class Engine {
     return this.#store.state;
   }
 
-  /** Whether there is anybody of whom it is known that he would be denied. */
-  get knowsDenials(): boolean {
-    return this.#denials !== undefined && this.#denials.size > 0;
+  /** What was denied, and need not be asked again. */
+  get denials(): DenyCache | undefined {
+    return this.#denials;
   }
 
   /** Limits that change while running. */
@@ -96,6 +96,12 @@ export class Engine {
     const numbers = this.options.overrides.find(policy.name, subject);
     const limit = numbers === undefined ? policy.limitOf(plan) : policy.changed(plan, numbers);
     return timeZone === undefined || limit === 'unlimited' ? limit : limit.inZone(timeZone);
+  }
+
+  /** Under which key the store counts a subject, and by which rule; `undefined` if it has no limit. */
+  entryOf(applied: Applied): { readonly key: string; readonly rule: Rule } | undefined {
+    const limit = this.limitOf(applied);
+    return limit === 'unlimited' ? undefined : { key: this.#key(applied), rule: limit.rule };
   }
 
   /** What asks for so much of a subject's limit; `undefined` if it has none. */

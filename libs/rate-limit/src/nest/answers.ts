@@ -31,8 +31,14 @@ export class Answers {
     @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
   ) {}
 
+  /** Sets fields of a response. */
+  setterOf(response: unknown): SetField {
+    const adapter = this.host.httpAdapter;
+    return (name, value) => adapter.setHeader(response, name, value);
+  }
+
   /** Of those that nobody could decide nothing is announced, and of those that were not asked only the policy. */
-  announce(response: unknown, attempts: readonly PolicyAttempt[], decisions: readonly Decision[]): void {
+  announce(set: SetField, attempts: readonly PolicyAttempt[], decisions: readonly Decision[]): void {
     const { dialect } = this.options;
     if (dialect === undefined || decisions.length === 0) return;
     const counted: (CountedDecision | undefined)[] = [];
@@ -48,12 +54,11 @@ export class Answers {
       announced.push(this.#announcement(dialect, policy.name, rule));
       told ||= isCounted;
     }
-    if (told) dialect.write(counted, announced, this.#setter(response));
+    if (told) dialect.write(counted, announced, set);
   }
 
   /** Sets the header fields of a refusal, and makes its body. */
-  refuse(response: unknown, context: RateLimitContext, decisions: readonly Decision[]): RefusalBody {
-    const set = this.#setter(response);
+  refuse(set: SetField, context: RateLimitContext, decisions: readonly Decision[]): RefusalBody {
     const { problem, retryAfter } = refuse(decisions);
     if (retryAfter !== undefined) set('Retry-After', String(retryAfter));
     // RFC 6585 §4: a 429 must not be stored, whatever the route says of its own responses.
@@ -71,10 +76,5 @@ export class Answers {
     const made = announce(dialect, { name, quota: rule.quota });
     this.#announcements.set(rule, made);
     return made;
-  }
-
-  #setter(response: unknown): SetField {
-    const adapter = this.host.httpAdapter;
-    return (name, value) => adapter.setHeader(response, name, value);
   }
 }

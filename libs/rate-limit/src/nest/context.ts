@@ -26,7 +26,7 @@ export interface ContextOptions {
 
 /** What keys and costs are made of: one request, on its way to a handler. */
 export class RateLimitContext {
-  readonly #known: Known;
+  #made: Known | undefined;
 
   constructor(
     readonly request: RateLimitRequest,
@@ -35,9 +35,12 @@ export class RateLimitContext {
     /** The method and path of the handler, such as `GET:/products/:id`: the same in every instance. */
     readonly route: string,
     private readonly options: ContextOptions,
-    early = false,
-  ) {
-    this.#known = new Known(options.identity, this, early);
+    private readonly early = false,
+  ) {}
+
+  /** Made when it is first wanted, as many keys never ask. */
+  get #known(): Known {
+    return (this.#made ??= new Known(this.options.identity, this, this.early));
   }
 
   /** The user's id, as `identify.user` tells it; asked for once, however many policies want it. */

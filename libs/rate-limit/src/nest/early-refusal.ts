@@ -1,18 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import type { DenyCache, Denial } from '../limiter/deny-cache.js';
 import { Engine } from '../limiter/engine.js';
-import { Answers } from './answers.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import { RateLimitContext, type RateLimitRequest } from './context.js';
-import { toAttempt } from './route-attempt.js';
+import { type EarlyAnswer, EarlyAnswers } from './early-answers.js';
 import { isSpared, type Route } from './route-table.js';
+import { textOf } from './text-of.js';
 
 /** On a request whose route is not known yet: how its adapter tells it from others. */
 const PLACE = Symbol('nestjs-valkey-rate-limit:place');
 
 /** Fastify's own object for a route, or a method and path. */
 type Place = object | string;
+
+interface Fastify {
+  addHook(name: 'onRequest', hook: (request: Placed, reply: unknown, done: () => void) => void): void;
+}
 
 type Placed = RateLimitRequest & { [PLACE]?: Place };
 
@@ -31,7 +35,7 @@ export class EarlyRefusal {
 
   constructor(
     @Inject(Engine) private readonly engine: Engine,
-    @Inject(Answers) private readonly answers: Answers,
+    @Inject(EarlyAnswers) private readonly answers: EarlyAnswers,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
   ) {}
@@ -47,7 +51,7 @@ export class EarlyRefusal {
 
   /** Takes its place behind the hooks that Fastify has so far: to be called when all others have set up theirs. */
   addHook(): void {
-    const fastify = this.host.httpAdapter.getInstance<{ addHook(name: string, hook: unknown): void }>();
+    const fastify = this.host.httpAdapter.getInstance<Fastify>();
     fastify.addHook('onRequest', (request: Placed, reply: unknown, done: () => void) => {
       const { config } = request['routeOptions'] as { config: object };
       if (!this.#refuses(config, request, reply)) done();
@@ -75,27 +79,34 @@ export class EarlyRefusal {
     if (this.#early.size === 0) return false;
     const route = typeof place === 'object' ? this.#routes.get(place) : this.#paths.get(place);
     if (route === undefined) request[PLACE] = place;
-    if (route === undefined || !this.engine.knowsDenials || isSpared(request, route)) return false;
+    const known = this.engine.denials;
+    if (route === undefined || known === undefined || known.size === 0 || isSpared(request, route))
+      return false;
+    const now = known.now();
+    const denials = this.#denials(route, request, known, now);
+    if (denials === undefined) return false;
+    let answer: EarlyAnswer | undefined;
     try {
-      return this.#answers(route, request, response);
+      answer =
+        this.answers.find(route, denials, now) ?? this.answers.make(route, denials, now, request, response);
     } catch {
       // A function of the application that fails: the guard comes to the same, and Nest knows what to do with it.
-      return false;
     }
+    if (answer === undefined) return false;
+    this.answers.send(response, answer);
+    return true;
   }
 
-  /** Answers if it is known that the request would be denied. */
-  #answers(route: Route, request: Placed, response: unknown): boolean {
-    const { controller, handler } = route.place;
-    const method = handler.method as () => unknown;
-    const execution = new ExecutionContextHost([request, response], controller, method);
-    const context = new RateLimitContext(request, execution, route.id, this.options);
-    const attempts = route.before.policies.map((policy) => toAttempt(this.engine, policy, context)!);
-    const decisions = this.engine.knownDenials(attempts);
-    if (decisions === undefined) return false;
-    this.answers.announce(response, attempts, decisions);
-    const { body, status } = this.answers.refuse(response, context, decisions);
-    this.host.httpAdapter.reply(response, body, status);
-    return true;
+  /** Those of a request, in the order of its policies; `undefined` if it is not known that it would be denied. */
+  #denials(route: Route, request: Placed, known: DenyCache, now: number): Denial[] | undefined {
+    // Keys that read nothing but the head of a request do not ask what Nest makes of it.
+    const context = new RateLimitContext(request, undefined as never, route.id, this.options);
+    let denials: Denial[] | undefined;
+    for (const { policy, key, cost } of route.before.policies) {
+      const entry = this.engine.entryOf({ policy, subject: textOf(key(context)) });
+      const denial = entry && known.denialOf(entry.key, entry.rule, cost as number, now);
+      if (denial !== undefined) (denials ??= []).push(denial);
+    }
+    return denials;
   }
 }

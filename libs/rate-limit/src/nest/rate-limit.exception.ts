@@ -14,6 +14,11 @@ export class RateLimitException extends HttpException {
   ) {
     super(body, status);
   }
+
+  /** What Nest makes of the name of the class, by taking it apart for each exception. */
+  override initMessage(): void {
+    this.message = 'Rate Limit Exception';
+  }
 }
 
 /**

@@ -27,6 +27,7 @@ import { Answers } from './answers.js';
 import { COMPILED_OPTIONS, compileOptions, type CompiledOptions } from './compile-options.js';
 import { createEngine } from './create-limiter.js';
 import { describeRoutes, reportRoutes } from './describe-routes.js';
+import { EarlyAnswers } from './early-answers.js';
 import { EarlyRefusal } from './early-refusal.js';
 import { earlyRoutes } from './early-routes.js';
 import type { Authentication, ModuleExtras, RateLimitModuleOptions } from './options.js';
@@ -102,6 +103,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIO
       ) => new RouteTable(discovery, modules, compiled, authentication, new Logger('RateLimit')),
     },
     Answers,
+    EarlyAnswers,
     EarlyRefusal,
     RequestLimiter,
     RateLimitGuard,

@@ -123,14 +123,15 @@ export class RequestLimiter {
     const all =
       before.attempts.length === 0 ? { context, attempts, decisions } : join(before, attempts, decisions);
     const response = context.execution.getArgByIndex<unknown>(1);
-    this.answers.announce(response, all.attempts, all.decisions);
+    const set = this.answers.setterOf(response);
+    this.answers.announce(set, all.attempts, all.decisions);
     if (passes(decisions)) {
       if (stage === route.before) (context.request as Marked)[DECIDED] = all;
       return true;
     }
     // A refused request takes nothing, from the policies of the stage before either.
-    void this.engine.giveBack(before.attempts, before.decisions);
-    const { body, status } = this.answers.refuse(response, context, decisions);
+    if (before.decisions.length > 0) void this.engine.giveBack(before.attempts, before.decisions);
+    const { body, status } = this.answers.refuse(set, context, decisions);
     throw toException(body, status, decisions);
   }
 }
