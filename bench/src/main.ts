@@ -1,96 +1,69 @@
 /**
- * Requests per second and latency of the sample's catalogue without a limiter, with the memory store and with Valkey:
- * 50 connections, 1,000 clients, everything allowed. Rounds are interleaved, because machines are noisy; the medians
- * are compared within this run.
+ * Measures the limiter beside others and prints tables. Arguments: names of groups, or none for all; `--long` for
+ * longer rounds where few seconds show little.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpus } from 'node:os';
-import autocannon from 'autocannon';
+import { ask } from '../../tools/ask-valkey.js';
 import { startValkey } from '../../tools/local-valkey.js';
+import type { Bench } from './groups/group.js';
+import { GROUPS } from './groups/index.js';
+import { Child } from './processes/child.js';
+import { compileProcesses } from './processes/compile.js';
+import type { LoadAnswers } from './processes/load.js';
+import { environment } from './report/environment.js';
+import { resultTables } from './report/markdown.js';
+import { saveGroups } from './report/result-file.js';
+import type { GroupResult } from './report/result.js';
 
-const VARIANTS = ['none', 'memory', 'valkey'] as const;
-const ROUNDS = 5;
-const SECONDS = 4;
-const CLIENTS = 1_000;
-
-type Variant = (typeof VARIANTS)[number];
-
-interface Round {
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly p99: number;
+const words = process.argv.slice(2);
+const options = new Set(words.filter((word) => word.startsWith('--')));
+const names = words.filter((word) => !word.startsWith('--'));
+const unknown = [
+  ...names.filter((name) => !GROUPS[name]),
+  ...[...options].filter((word) => word !== '--long'),
+];
+if (unknown.length > 0) {
+  console.error(
+    `Not known: ${unknown.join(', ')}. Groups: ${Object.keys(GROUPS).join(', ')}. Option: --long`,
+  );
+  process.exit(2);
 }
 
+await compileProcesses();
 const valkey = await startValkey();
-const servers = await Promise.all(VARIANTS.map((variant) => startServer(variant, valkey.url)));
-const rounds = new Map<Variant, Round[]>(VARIANTS.map((variant) => [variant, []]));
+const load = await Child.start<LoadAnswers>('load.js');
+const measured: Record<string, GroupResult> = {};
 try {
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    for (const { variant, port } of servers) {
-      const measured = await load(port, round === 0 ? 1 : SECONDS);
-      if (round > 0) rounds.get(variant)!.push(measured); // the first only warms up
-      process.stderr.write('.');
+  const bench: Bench = { valkey, load, long: options.has('--long') };
+  for (const name of names.length > 0 ? names : Object.keys(GROUPS)) {
+    try {
+      measured[name] = await measure(name, bench);
+      await saveGroups({ [name]: measured[name] });
+    } catch (error) {
+      // The others are worth having nevertheless.
+      process.stderr.write(`\n${name} was not measured: ${(error as Error).message}\n`);
+      process.exitCode = 1;
     }
   }
 } finally {
-  for (const { child } of servers) child.kill('SIGTERM');
+  await load.stop();
   await valkey.stop();
 }
-process.stderr.write('\n');
+console.log(resultTables({ shape: 1, groups: measured }));
 
-const base = median(rounds.get('none')!.map(({ perSecond }) => perSecond));
-console.log('limiter   requests/s   ratio   p50 ms   p99 ms');
-for (const variant of VARIANTS) {
-  const of = (name: keyof Round) => median(rounds.get(variant)!.map((round) => round[name]));
-  const perSecond = of('perSecond');
-  console.log(
-    [
-      variant.padEnd(7),
-      perSecond.toFixed(0).padStart(12),
-      (perSecond / base).toFixed(2).padStart(7),
-      of('p50').toFixed(1).padStart(8),
-      of('p99').toFixed(1).padStart(8),
-    ].join(' '),
-  );
-}
-console.log(
-  `Node ${process.versions.node}, ${valkey.name} ${valkey.version}, ${cpus().length} × ${cpus()[0]?.model}; ` +
-    `medians of ${ROUNDS} rounds of ${SECONDS} s`,
-);
-
-async function startServer(variant: Variant, url: string) {
-  const script = new URL('./server.ts', import.meta.url).pathname;
-  const child = spawn('node', ['--import', 'tsx', script, variant], {
-    // The bench's own tsconfig resolves the library to what was built, and not to its sources.
-    env: {
-      ...process.env,
-      VALKEY_URL: url,
-      NODE_ENV: 'production',
-      TSX_TSCONFIG_PATH: `${import.meta.dirname}/../tsconfig.json`,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  return { variant, child, port: Number(line) };
-}
-
-async function load(port: number, seconds: number): Promise<Round> {
-  const requests = Array.from({ length: CLIENTS }, (_, client) => ({
-    path: '/products',
-    headers: { 'x-client': `client-${client}` },
-  }));
-  const result = await autocannon({
-    url: `http://127.0.0.1:${port}`,
-    connections: 50,
-    duration: seconds,
-    requests,
-  });
-  if (result.non2xx > 0 || result.errors > 0)
-    throw new Error(`${result.non2xx} refused, ${result.errors} failed`);
-  return { perSecond: result.requests.average, p50: result.latency.p50, p99: result.latency.p99 };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+async function measure(name: string, bench: Bench): Promise<GroupResult> {
+  const group = GROUPS[name]!;
+  process.stderr.write(`${name} `);
+  const began = Date.now();
+  await ask(bench.valkey, 'FLUSHALL', 'ASYNC');
+  const { tables, targets } = await group.run(bench);
+  process.stderr.write(`${name}: ${((Date.now() - began) / 1_000).toFixed(0)} s\n`);
+  return {
+    title: group.title,
+    measured: new Date(began).toISOString(),
+    seconds: (Date.now() - began) / 1_000,
+    environment: await environment(bench.valkey),
+    how: group.how,
+    tables,
+    targets,
+  };
 }
