@@ -54,7 +54,8 @@ describe.each(adapters)('on %s', (adapter) => {
 
   test('a route whose key is the address is refused before Nest, and one with a key in the body is not', async () => {
     const { app, search, begin } = await start();
-    await search();
+    // The guard learns from the second where it was to go.
+    for (let count = 0; count < 2; count += 1) await search();
     begin.mockClear();
     await search();
     expect(begin).not.toHaveBeenCalled();

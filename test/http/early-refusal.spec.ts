@@ -109,7 +109,7 @@ describe.each(adapters)('on %s', (adapter) => {
       expect(asked).toMatch(/^HTTP\/1.1 429/);
       // By the store, by the guard that knows it, and before Nest.
       expect(await bytes(late.app, target)).toBe(asked);
-      expect(await bytes(early.app, target)).toBe(asked);
+      for (let count = 0; count < 2; count += 1) expect(await bytes(early.app, target)).toBe(asked);
       const before = early.guarded();
       expect(await bytes(early.app, target)).toBe(asked);
       expect(early.guarded()).toBe(before);
@@ -126,7 +126,7 @@ describe.each(adapters)('on %s', (adapter) => {
       await start(adapter, { limiter: { ...limiter, denyCache: 'off' } }),
     ];
     for (const { app } of [early, late])
-      for (let count = 0; count < 2; count += 1) await bytes(app, 'GET /page');
+      for (let count = 0; count < 3; count += 1) await bytes(app, 'GET /page');
     const seen = new Set<string>();
     const before = early.guarded();
     for (let step = 0; step < 12; step += 1) {
@@ -139,11 +139,14 @@ describe.each(adapters)('on %s', (adapter) => {
     expect(seen.size).toBe(4);
   });
 
-  /** How often the guard saw the second to fifth of five requests, all refused. */
+  /** How often the guard saw three requests that were refused, after others had been. */
   async function guardedOf(target: string, little?: Little, fields?: string): Promise<number> {
     const { app, guarded } = await start(adapter, little);
     expect(await bytes(app, target, 'ada', fields)).toMatch(/^HTTP\/1.1 20/);
-    expect(await bytes(app, target, 'ada', fields)).toMatch(/^HTTP\/1.1 4/);
+    // The store denies the first, and the guard learns from the next where it was to go.
+    for (let count = 0; count < 2; count += 1) {
+      expect(await bytes(app, target, 'ada', fields)).toMatch(/^HTTP\/1.1 4/);
+    }
     const before = guarded();
     for (let count = 0; count < 3; count += 1) {
       expect(await bytes(app, target, 'ada', fields)).toMatch(/^HTTP\/1.1 4/);
@@ -326,7 +329,7 @@ test('hooks of Fastify that change bodies change it as well', async () => {
     });
   };
   const { app: started, guarded } = await start('fastify', { app });
-  for (let count = 0; count < 2; count += 1) await bytes(started, 'GET /page');
+  for (let count = 0; count < 3; count += 1) await bytes(started, 'GET /page');
   const before = guarded();
   expect(await bytes(started, 'GET /page')).toMatch(/"trace":"added"/);
   expect(guarded()).toBe(before);

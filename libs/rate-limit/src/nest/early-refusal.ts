@@ -43,9 +43,11 @@ export class EarlyRefusal {
   /** Takes its place in front of Express' routes: to be called before they are made. */
   useMiddleware(): void {
     this.host.httpAdapter.use((request: Placed, response: unknown, next: () => void) => {
+      const known = this.#known();
+      if (known === undefined) return next();
       // What comes after the question mark has no say in where it goes.
       const [path] = String(request['url']).split('?', 1);
-      if (!this.#refuses(`${request.method} ${path}`, request, response)) next();
+      if (!this.#refuses(known, `${request.method} ${path}`, request, response)) next();
     });
   }
 
@@ -53,8 +55,10 @@ export class EarlyRefusal {
   addHook(): void {
     const fastify = this.host.httpAdapter.getInstance<Fastify>();
     fastify.addHook('onRequest', (request: Placed, reply: unknown, done: () => void) => {
+      const known = this.#known();
+      if (known === undefined) return done();
       const { config } = request['routeOptions'] as { config: object };
-      if (!this.#refuses(config, request, reply)) done();
+      if (!this.#refuses(known, config, request, reply)) done();
     });
   }
 
@@ -75,13 +79,16 @@ export class EarlyRefusal {
     this.#paths.set(place, route);
   }
 
-  #refuses(place: Place, request: Placed, response: unknown): boolean {
-    if (this.#early.size === 0) return false;
+  /** What is known of denials; `undefined` while nobody can be refused here, so that others pay nothing for it. */
+  #known(): DenyCache | undefined {
+    const known = this.engine.denials;
+    return known !== undefined && known.size > 0 && this.#early.size > 0 ? known : undefined;
+  }
+
+  #refuses(known: DenyCache, place: Place, request: Placed, response: unknown): boolean {
     const route = typeof place === 'object' ? this.#routes.get(place) : this.#paths.get(place);
     if (route === undefined) request[PLACE] = place;
-    const known = this.engine.denials;
-    if (route === undefined || known === undefined || known.size === 0 || isSpared(request, route))
-      return false;
+    if (route === undefined || isSpared(request, route)) return false;
     const now = known.now();
     const denials = this.#denials(route, request, known, now);
     if (denials === undefined) return false;
