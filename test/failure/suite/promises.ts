@@ -11,6 +11,8 @@ const BEYOND_DEADLINE_MS = 20;
 const RECEIVED_WITHIN_MS = 5;
 /** A replica has what was counted this long before its primary was lost. */
 const COPIED_WITHIN_MS = 500;
+/** Somebody asks every 20 ms, and waits for the deadline. */
+const NOTICED_WITHIN_MS = 200;
 const RECOVERED_WITHIN_MS = 1_000;
 const ENDED_WITHIN_MS = 1_000;
 const MOST_HEAP_GROWTH = 2 * 1024 * 1024;
@@ -44,10 +46,19 @@ function answered(course: Course): string[] {
     const decides = decidesDuring(course, sent);
     const allowed = promised[sent.route][decides];
     const kind = kindOf(sent);
-    if (allowed.includes(kind)) return [];
+    if (allowed.includes(kind) || (kind === 'denied' && isRemembered(course, sent))) return [];
     const after = Math.round(sent.at - course.moments.harming);
     const who = `/${sent.route} of ${sent.client}, ${after} ms after the harm`;
     return [`${who}, while Valkey decides ${decides}: ${kind}, and not ${allowed.join(' or ')}`];
+  });
+}
+
+/** Who was refused before the harm is refused without asking Valkey, until somebody has asked it and had no answer. */
+function isRemembered({ moments, sent }: Course, { at, route, client }: Sent): boolean {
+  if (at > moments.harmed + NOTICED_WITHIN_MS) return false;
+  return sent.some((one) => {
+    const isSame = one.route === route && one.client === client;
+    return isSame && one.at < moments.harmed && kindOf(one) === 'denied';
   });
 }
 
@@ -105,15 +116,18 @@ function freshLimits({ fresh }: Course): string[] {
 }
 
 /** Who was refused, by Valkey or in the fault by this process, has nothing left when all is over. */
-function stillRefused({ scenario, sent, moments, recovered: back }: Course): string[] {
+function stillRefused(course: Course): string[] {
+  const { scenario, sent, moments, recovered: back } = course;
   const forgotten = {
     everything: -Infinity,
     'the last': moments.harming - COPIED_WITHIN_MS,
     nothing: Infinity,
   };
   const from = forgotten[scenario.forgets ?? 'nothing'];
-  const isForgotten = ({ at, client }: Sent) =>
-    decidesFor(scenario, client) !== 'everything' && at >= from && at <= moments.harmed;
+  const isForgotten = (one: Sent) =>
+    decidesFor(scenario, one.client) !== 'everything' &&
+    one.at >= from &&
+    (one.at <= moments.harmed || isRemembered(course, one));
   return [...byClient(sent)].flatMap(([, all]) => {
     const refused = all.find((one) => kindOf(one) === 'denied' && !isForgotten(one));
     if (refused === undefined) return [];

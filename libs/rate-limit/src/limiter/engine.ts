@@ -69,9 +69,9 @@ export class Engine {
     return this.#store.state;
   }
 
-  /** What was denied, and need not be asked again. */
+  /** What was denied, and need not be asked again; not while the store is left alone, as policies say then what to do. */
   get denials(): DenyCache | undefined {
-    return this.#denials;
+    return this.#store.isWhole ? this.#denials : undefined;
   }
 
   /** Limits that change while running. */
@@ -130,7 +130,7 @@ export class Engine {
 
   /** Those of `decide` that are known to be denied; `undefined` where the store has to be asked. */
   knownDenials(attempts: readonly PolicyAttempt[]): readonly Decision[] | undefined {
-    const known = this.#denials?.find(attempts);
+    const known = this.denials?.find(attempts);
     if (known === undefined) return undefined;
     const denied = known.indexes.map((index) => attempts[index]!);
     return toDecisions(denied, known, this.#store.name);

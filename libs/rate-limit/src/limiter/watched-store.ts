@@ -55,6 +55,11 @@ export class WatchedStore {
     };
   }
 
+  /** Whether no part of it is left alone. */
+  get isWhole(): boolean {
+    return this.#circuits.size === 0;
+  }
+
   /** Connects it, and says so once if that fails: the application starts anyway. */
   async open(): Promise<void> {
     try {
