@@ -37,6 +37,7 @@ definePolicies({
   full: { ...fixed, key: key.ip({ ipv6Prefix: 56 }), cost: 2, onStoreFailure: 'open' },
   dynamic: { ...fixed, key: ({ request }) => request.ip, cost: ({ request }) => request['query'].pages },
   milliseconds: { ...fixed, window: 1_500 },
+  hot: { ...fixed, slice: { share: 0.1 } },
 });
 
 // @ts-expect-error a burst is the bucket's
@@ -61,6 +62,10 @@ definePolicies({ wrong: { ...fixed, limit: '5' } });
 definePolicies({ wrong: { ...fixed, limit: undefined } });
 // @ts-expect-error a failure mode that there is not
 definePolicies({ wrong: { ...fixed, onStoreFailure: 'fail' } });
+// @ts-expect-error a slice says how much
+definePolicies({ wrong: { ...fixed, slice: { for: '100ms' } } });
+// @ts-expect-error a duration
+definePolicies({ wrong: { ...fixed, slice: { share: 0.1, for: 'soon' } } });
 // @ts-expect-error a cost that is a text
 definePolicies({ wrong: { ...fixed, cost: '2' } });
 // @ts-expect-error a cost that is a promise

@@ -98,7 +98,7 @@ test.each([
   [{ share: 0.1, for: '2s' }, 'INVALID_FOR'],
   [{ share: 0.1, for: 0 }, 'INVALID_FOR'],
   [{ share: 0.1, size: 5 }, 'UNKNOWN_OPTION'],
-  [true, 'INVALID_OPTIONS'],
+  [true, 'OPTIONS'],
 ])('%p is refused at boot', async (slice, code) => {
   const sliced = { algorithm: 'fixed-window', limit: 5, window: '1m', slice };
   await expect(createRateLimiter({ policies: { sliced } as never })).rejects.toMatchObject({ code });

@@ -20,7 +20,7 @@ export const LABELS = {
   'ours/memory': '**this library**, memory',
   'ours/memory-window': '**this library**, memory, `fixed-window`',
   'ours/valkey': '**this library**, Valkey',
-  'ours/valkey-lease': '**this library**, Valkey, with a lease',
+  'ours/valkey-slices': '**this library**, Valkey, with slices',
   'ours/refuse': '**this library**, refused before Nest',
   'ours/refuse-guard': '**this library**, refused by the guard, deny cache',
   'ours/refuse-ask': '**this library**, refused by the guard, asking Valkey each time',

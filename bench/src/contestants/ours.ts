@@ -26,7 +26,7 @@ export const variants: Variants = {
   memory: variant({ store: 'memory' }),
   'memory-window': variant({ store: 'memory', policy: { algorithm: 'fixed-window' } }),
   valkey: variant({ store: 'valkey' }),
-  'valkey-lease': variant({ store: 'valkey', policy: { lease: { share: 0.1, for: '100ms' } } }),
+  'valkey-slices': variant({ store: 'valkey', policy: { slice: { share: 0.1, for: '100ms' } } }),
   refuse: variant({ store: 'valkey' }),
   'refuse-guard': variant({ store: 'valkey', module: { refuseIn: 'guard' } }),
   'refuse-ask': variant({ store: 'valkey', module: { refuseIn: 'guard', denyCache: 'off' } }),

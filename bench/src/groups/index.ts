@@ -4,7 +4,7 @@ import { decisions } from './decisions.js';
 import type { Group } from './group.js';
 import { growth } from './growth.js';
 import { http } from './http.js';
-import { lease } from './lease.js';
+import { slices } from './slices.js';
 import { memory } from './memory.js';
 import { million } from './million.js';
 import { refused } from './refused.js';
@@ -19,5 +19,5 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   bytes,
   attack,
   growth,
-  lease,
+  slices,
 };

@@ -64,7 +64,7 @@ const REMARKS = [
 const REPEAT = `\`\`\`sh
 npm ci
 npm run bench                        # everything, in less than ten minutes on a quiet machine
-npm run bench -- http decisions      # some groups only: http refused decisions memory million bytes attack growth lease
+npm run bench -- http decisions      # some groups only: http refused decisions memory million bytes attack growth slices
 npm run bench -- attack --long       # 20 s of attack
 npm run docs --prefix bench          # this page and its pictures, from bench/results/latest.json
 \`\`\`

@@ -21,7 +21,7 @@ export type {
 export type { Duration } from './decision/duration.js';
 export type { DialectName } from './http/dialects/index.js';
 export type { Problem } from './http/problem.js';
-export type { Cost, Key } from './limiter/policy.js';
+export type { Cost, Key, SliceOptions } from './limiter/policy.js';
 export type { LimitNumbers } from './limiter/limit.js';
 export { type KnownOverride, LimitOverrides, type Override } from './limiter/overrides.js';
 export {

@@ -1,8 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { AlgorithmOptions, Rule } from '../src/algorithms/index.js';
+import { SLICED } from '../src/limiter/policy.js';
 import { attempt, cost, drain, give, look, replay, settle, step, take, toRule } from './asking.js';
-import { type LawStore, openBatched, openDenyCached, openMemory, openValkey, START } from './stores.js';
+import {
+  type LawStore,
+  openBatched,
+  openDenyCached,
+  openMemory,
+  openSliced,
+  openValkey,
+  START,
+} from './stores.js';
 import { describeTwins } from './twins.js';
 
 /** Law 10: what the state of a client may weigh. */
@@ -30,6 +39,8 @@ export function describeLaws(
     ['valkey', openValkey, 60],
     ['valkey, in batches', openBatched, 20],
     ['valkey behind a deny cache', openDenyCached, 20],
+    // The others refuse slices at boot. Law 7 is about the two stores, and slices count in one of them.
+    ...(SLICED.includes(typical.algorithm) ? ([['valkey in slices', openSliced, 20]] as const) : []),
   ] as const)(`${name} on %s obeys the law`, (_, open, numRuns) => {
     let store: LawStore;
     beforeAll(async () => {

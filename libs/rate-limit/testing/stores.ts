@@ -5,6 +5,7 @@ import type { Attempt, Store } from '../src/storage/store.js';
 import { compileRule } from '../src/algorithms/index.js';
 import { OptionReader } from '../src/decision/option-reader.js';
 import { DenyCache } from '../src/limiter/deny-cache.js';
+import { Slices } from '../src/limiter/slices.js';
 import { createValkey } from '../src/storage/valkey/index.js';
 
 /** When the laws begin: a round number of milliseconds since 1970. */
@@ -114,6 +115,44 @@ export async function openDenyCached(): Promise<LawStore> {
     cache.forget(key);
   };
   return derive(inner, { consume, reset, persist });
+}
+
+/**
+ * Valkey with slices, as one process of a limiter has it. Before it is looked at, something is given back, or the test
+ * looks behind the curtain, everything that is left of slices is given back: the laws speak of what a store has counted,
+ * and Valkey counts what was taken. What several processes do at the same time is in slices.spec.ts.
+ */
+export async function openSliced(): Promise<LawStore> {
+  const inner = await openValkey();
+  const policy = { slice: { share: 0.5, forMs: 1_000 } };
+  const slices = new Slices({
+    ask: (attempts) => inner.consume(attempts),
+    giveBack: async (attempt) => inner.consume([attempt]),
+    clock: () => inner.now,
+  });
+  const consume = async (attempts: readonly Attempt[]) => {
+    for (const { key, cost } of attempts) if (cost < 0) slices.refunded(key, -cost);
+    if (attempts.some(({ cost }) => cost <= 0)) await slices.close();
+    const answer = await slices.decide(attempts.map((attempt) => ({ ...attempt, policy })));
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const settled =
+    <Result>(act: (key: string) => Promise<Result>) =>
+    async (key: string): Promise<Result> => {
+      await slices.close();
+      return act(key);
+    };
+  const reset = async (key: string) => {
+    slices.forget(key);
+    await inner.reset(key);
+  };
+  const close = async () => {
+    await slices.close();
+    await inner.close();
+  };
+  const [raw, ttl, persist] = [settled(inner.raw), settled(inner.ttl), settled(inner.persist)];
+  return derive(inner, { consume, reset, close, raw, ttl, persist });
 }
 
 /** Valkey where each request travels together with those of others. */

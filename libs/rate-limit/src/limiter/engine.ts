@@ -10,6 +10,7 @@ import type { LimiterLog } from './outage.js';
 import type { Limit, PlanLimit } from './limit.js';
 import type { LimitOverrides } from './overrides.js';
 import type { Policy } from './policy.js';
+import { Slices } from './slices.js';
 import { storeKey } from './store-key.js';
 import { planOf, toDecisions } from './to-decisions.js';
 import { type StoreState, WatchedStore } from './watched-store.js';
@@ -51,12 +52,17 @@ export class Engine {
   readonly #store: WatchedStore;
   readonly #local: Local;
   readonly #denials: DenyCache | undefined;
+  /** None where the store is in this process: nothing is saved there. */
+  readonly #slices: Slices | undefined;
 
   constructor(private readonly options: EngineOptions) {
     const { store, prefix, log, denyCacheMs, clock } = options;
     this.#local = new Local(clock);
     this.#denials = denyCacheMs === undefined ? undefined : new DenyCache(denyCacheMs, clock);
     this.#store = new WatchedStore(store, prefix, log, (...recovered) => this.#local.handOver(...recovered));
+    if (store.name === 'memory') return;
+    const ask = (attempts: readonly Attempt[]) => this.#store.decide(attempts);
+    this.#slices = new Slices({ ask, giveBack: (attempt) => this.#tell(attempt), clock });
   }
 
   /** Where it counts: `Valkey at 127.0.0.1:6379`. */
@@ -86,9 +92,10 @@ export class Engine {
     if (this.#store.state.circuit === 'closed') await reading;
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.options.overrides.close();
-    return this.#store.close();
+    await this.#slices?.close();
+    await this.#store.close();
   }
 
   /** What a subject may have under a policy now: by its own numbers, if it has some, or by those of its plan. */
@@ -122,7 +129,7 @@ export class Engine {
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
     const known = this.knownDenials(attempts);
     if (known !== undefined) return known;
-    const answer = this.#store.decide(attempts);
+    const answer = (this.#slices ?? this.#store).decide(attempts);
     if (!(answer instanceof Promise)) return this.#decisions(attempts, answer);
     const askedAt = this.#denials?.now();
     return answer.then((decided) => this.#decisions(attempts, decided, askedAt));
@@ -160,6 +167,11 @@ export class Engine {
     if (from === 'local') {
       return this.#local.consume([attempt], [limit.localRule(this.options.instances())]);
     }
+    if (ask.cost < 0) this.#slices?.refunded(attempt.key, -ask.cost);
+    return this.#tell(attempt);
+  }
+
+  async #tell(attempt: Attempt): Promise<Answer> {
     try {
       return await this.#store.ask(attempt.key, (store) => store.consume([attempt]));
     } finally {
@@ -172,6 +184,7 @@ export class Engine {
   async reset(policy: Policy<never>, subject: string): Promise<void> {
     const key = this.#key({ policy, subject });
     this.#local.reset(key);
+    this.#slices?.forget(key);
     try {
       await this.#store.ask(key, (store) => store.reset(key));
     } finally {

@@ -1,7 +1,9 @@
-import type { AlgorithmOptions, Rule } from '../algorithms/index.js';
+import type { AlgorithmName, AlgorithmOptions, Rule } from '../algorithms/index.js';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
+import type { Duration } from '../decision/duration.js';
 import { OptionReader } from '../decision/option-reader.js';
+import type { Slicing } from './hot-key.js';
 import {
   compileLimit,
   compilePlans,
@@ -28,6 +30,16 @@ export interface PolicySettings<Context> {
   cost?: Cost<Context>;
   /** Left out: as the module says. */
   onStoreFailure?: FailureMode;
+  /** Of fixed-window, quota and token-bucket: for keys with thousands of requests a second (docs/hot-keys.md). */
+  slice?: SliceOptions;
+}
+
+/** How a process takes part of a hot key's limit at once, and spends it itself. */
+export interface SliceOptions {
+  /** Of the full limit, or of the burst: how much a process takes at once at the most. Above 0, up to 0.5. */
+  share: number;
+  /** After which time it gives back what it has not spent: 1 ms to 1 s. Left out: 100 ms. */
+  for?: Duration;
 }
 
 /** The same policy with other numbers for each plan. See `byPlan`. */
@@ -49,6 +61,7 @@ export interface Policy<Context> {
   readonly key: Key<Context> | undefined;
   readonly cost: Cost<Context>;
   readonly onStoreFailure: FailureMode;
+  readonly slice: Slicing | undefined;
   /** What a plan allows: of an unknown plan, what the default allows. */
   limitOf(plan: string | undefined): PlanLimit;
   /** Whether one of its limits counts by a calendar whose time zone is not named. */
@@ -93,7 +106,13 @@ export function compilePolicy<Context>(
 ): Policy<Context> {
   checkPolicyName(name, where);
   const options = new OptionReader(where, written);
-  const { key: _, cost: _cost, onStoreFailure: _mode, ...counting } = written as PolicySettings<Context>;
+  const {
+    key: _,
+    cost: _cost,
+    onStoreFailure: _mode,
+    slice: _slice,
+    ...counting
+  } = written as PolicySettings<Context>;
   const limits =
     'plans' in counting
       ? compilePlans(where, options.value('plans'), options.value('default'))
@@ -104,8 +123,40 @@ export function compilePolicy<Context>(
     cost: readCost<Context>(options, 1),
     onStoreFailure: options.oneOf('onStoreFailure', FAILURE_MODES, onStoreFailure),
   };
+  const slice = options.value('slice');
   options.done();
-  return { ...settings, ...limitsOf(limits) };
+  const numbers = limitsOf(limits);
+  const slicing = slice === undefined ? undefined : readSlice(where, slice, numbers.rule.algorithm);
+  return { ...settings, slice: slicing, ...numbers };
+}
+
+/** Where it does not matter when exactly something was spent that was taken before. */
+export const SLICED: readonly AlgorithmName[] = ['fixed-window', 'quota', 'token-bucket'];
+
+/** Why the others have no slices. */
+const NOT_SLICED: Partial<Record<AlgorithmName, string>> = {
+  'leaky-bucket': 'it gives each request its turn, and only the store knows the queue',
+  concurrency: 'it holds places for as long as requests run, and a slice would hold them for nobody',
+};
+
+function readSlice(where: string, written: unknown, algorithm: AlgorithmName): Slicing {
+  if (!SLICED.includes(algorithm)) {
+    const why =
+      NOT_SLICED[algorithm] ?? 'it counts the moment of each request, and what is spent here has none there';
+    throw new RateLimitConfigError(
+      'NO_SLICES',
+      where,
+      `${algorithm} has no slice: ${why}. Leave slice out, or choose ${SLICED.join(', ')}.`,
+    );
+  }
+  const options = new OptionReader(`${where} slice`, written);
+  const share = options.value('share');
+  if (typeof share !== 'number' || !(share > 0 && share <= 0.5)) {
+    throw options.refuse('share', 'a number above 0, up to 0.5, such as 0.1 for a tenth of the limit', share);
+  }
+  const forMs = options.duration('for', { min: 1, max: 1_000 }, 100);
+  options.done();
+  return { share, forMs };
 }
 
 function limitsOf(

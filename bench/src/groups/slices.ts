@@ -7,16 +7,21 @@ import type { Group } from './group.js';
 const ROUNDS = 5;
 const MILLISECONDS = 600;
 const CONCURRENT = 1_000;
-const CONTENDERS = [contender('ours/valkey'), contender('ours/valkey-lease')];
+const CONTENDERS = [contender('ours/valkey'), contender('ours/valkey-slices')];
 
-export const lease: Group = {
+export const slices: Group = {
   title: 'One very hot key on Valkey',
   how: [
-    `one key, ${CONCURRENT.toLocaleString('en')} decisions under way at any time, a limit of a million a second; with \`lease: { share: 0.1, for: '100ms' }\` and without`,
+    `one key, ${CONCURRENT.toLocaleString('en')} decisions under way at any time, \`fixed-window\` of a million a second; with \`slice: { share: 0.1, for: '100ms' }\` and without`,
     `medians of ${ROUNDS} interleaved rounds of ${MILLISECONDS / 1_000} s after one to warm up`,
   ],
   async run(bench) {
-    const setting = { valkey: bench.valkey.url, limit: 1_000_000, windowMs: 1_000 };
+    const setting = {
+      valkey: bench.valkey.url,
+      algorithm: 'fixed-window',
+      limit: 1_000_000,
+      windowMs: 1_000,
+    } as const;
     const deciding = await startDeciding(CONTENDERS, setting);
     try {
       const task = { milliseconds: MILLISECONDS, concurrent: CONCURRENT, clients: 1 };
@@ -24,7 +29,7 @@ export const lease: Group = {
         measureDecisions(bench, one, task),
       );
       const table = tableOf({
-        id: 'lease',
+        id: 'slices',
         title: 'One key, 1,000 at a time',
         columns: DECISION_COLUMNS,
         contenders: CONTENDERS,
