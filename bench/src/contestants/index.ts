@@ -18,7 +18,6 @@ export const LABELS = {
   'none/express': 'no limiter, Nest on Express',
   'none/get': 'GET of a key (floor)',
   'ours/memory': '**this library**, memory',
-  'ours/memory-window': '**this library**, memory, `fixed-window`',
   'ours/valkey': '**this library**, Valkey',
   'ours/valkey-slices': '**this library**, Valkey, with slices',
   'ours/refuse': '**this library**, refused before Nest',

@@ -24,7 +24,6 @@ interface Difference {
  */
 export const variants: Variants = {
   memory: variant({ store: 'memory' }),
-  'memory-window': variant({ store: 'memory', policy: { algorithm: 'fixed-window' } }),
   valkey: variant({ store: 'valkey' }),
   'valkey-slices': variant({ store: 'valkey', policy: { slice: { share: 0.1, for: '100ms' } } }),
   refuse: variant({ store: 'valkey' }),

@@ -14,7 +14,6 @@ const WINDOW_MS = 8_000;
 const CONTENDERS = (
   [
     'ours/memory',
-    'ours/memory-window',
     'hand/memory',
     'fastify/memory',
     'flexible/memory',

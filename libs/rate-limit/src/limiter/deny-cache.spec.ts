@@ -56,6 +56,18 @@ describe('what is known of denials', () => {
     expect(asked).toBe(1);
   });
 
+  test('is asked for again by one, and the others are refused until it has been answered', () => {
+    exhaust();
+    now += CAP;
+    asked = 0;
+    expect(cache.find([attempt(minute, 'ada', 1)])).toBeUndefined();
+    for (let count = 0; count < 10; count += 1) expect(take().outcome).toBe('denied');
+    expect(asked).toBe(0);
+    now += 50; // it was not answered
+    take();
+    expect(asked).toBe(1);
+  });
+
   test('ends by the time at which it was asked, so that slow answers make nobody wait longer', () => {
     for (let count = 0; count < 10; count += 1) take(steady);
     late = 20;
@@ -126,7 +138,7 @@ describe('what is known of denials', () => {
 
   test('what has ended goes as others come', () => {
     for (let client = 0; client < 100; client += 1) exhaust(`client-${client}`);
-    now += CAP;
+    now += CAP + 50;
     for (let client = 0; client < 60; client += 1) exhaust(`other-${client}`);
     expect(cache.size).toBe(60);
   });

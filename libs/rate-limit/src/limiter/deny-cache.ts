@@ -9,6 +9,9 @@ const MOST_KEYS = 10_000;
 /** Attempts of one key that are told apart: by their cost and by the numbers of the policy. */
 const MOST_OF_KEY = 4;
 
+/** How long the others are still refused while one has asked again: as long as an answer may take. */
+const ASKING_MS = 50;
+
 /** Keys looked at for each new one, oldest first: two, so that what has ended goes faster than new ones come. */
 const SWEEP_STEP = 2;
 
@@ -20,8 +23,10 @@ export interface Denial {
   /** When, by the store's clock, and when its answer was here, by this process's. */
   readonly at: number;
   readonly answeredAt: number;
-  /** Until when nothing about it changes, by this process's clock. */
+  /** Until when nothing about it changes by itself, by this process's clock. */
   readonly until: number;
+  /** From when somebody is to ask again, whether something else has changed it. */
+  askAt: number;
 }
 
 /** Attempts that are known to be denied, and what they are told. */
@@ -37,7 +42,7 @@ export interface KnownDenials extends Answer {
  * An attempt is the same when key, numbers and cost are; of a greater cost the wait is another one, and is asked for once.
  * It is known until its numbers change by themselves, counted from when it was asked, which is before the store decided:
  * nobody is refused a moment longer than the store would. What others change, such as a refund in another process, is
- * seen when `mostMs` are over. Places that are held are given back at any time, so they are not known at all.
+ * seen when `mostMs` are over and one request has asked again for all that come meanwhile. Places that are held are given back at any time, so they are not known at all.
  *
  * Nobody is freed by being forgotten here, as the store is asked then; so the oldest goes when it is full.
  */
@@ -73,8 +78,12 @@ export class DenyCache {
     for (let index = 0; index < attempts.length; index += 1) {
       const { key, rule, cost } = attempts[index]!;
       const now = this.clock();
-      const denial = this.denialOf(key, rule, cost, now);
+      const denial = this.#denialOf(key, rule, cost, now);
       if (denial === undefined) continue;
+      if (now >= denial.askAt) {
+        denial.askAt = now + ASKING_MS;
+        continue;
+      }
       const passed = now - denial.answeredAt;
       at = Math.max(at, Math.floor(denial.at + passed));
       (indexes ??= []).push(index);
@@ -83,8 +92,17 @@ export class DenyCache {
     return indexes === undefined ? undefined : { at, indexes, verdicts: verdicts! };
   }
 
-  /** @param now by `now()` */
+  /**
+   * The same of one attempt, for whoever would not ask.
+   *
+   * @param now by `now()`
+   */
   denialOf(key: string, rule: Rule, cost: number, now: number): Denial | undefined {
+    const denial = this.#denialOf(key, rule, cost, now);
+    return denial === undefined || now >= denial.askAt ? undefined : denial;
+  }
+
+  #denialOf(key: string, rule: Rule, cost: number, now: number): Denial | undefined {
     const denials = this.#denials.get(key);
     if (denials === undefined) return undefined;
     for (const one of denials) {
@@ -112,13 +130,14 @@ export class DenyCache {
   #keep({ key, rule, cost }: Attempt, verdict: DeniedVerdict, at: number, askedAt?: number): void {
     if (rule.quota.unit === 'concurrent-requests') return;
     const answeredAt = this.clock();
-    const changesIn = verdict.nextMs > 0 ? verdict.nextMs : Infinity;
-    const until = (askedAt ?? answeredAt) + Math.min(this.mostMs, changesIn);
-    if (until <= answeredAt) return;
+    const begin = askedAt ?? answeredAt;
+    const until = begin + (verdict.nextMs > 0 ? verdict.nextMs : Infinity);
+    const askAt = begin + this.mostMs;
+    if (Math.min(until, askAt) <= answeredAt) return;
     const others = (this.#denials.get(key) ?? []).filter((one) => {
       return one.until > answeredAt && (one.rule !== rule || one.cost !== cost);
     });
-    const denial: Denial = { rule, cost, verdict, at, answeredAt, until };
+    const denial: Denial = { rule, cost, verdict, at, answeredAt, until, askAt };
     // Anew, so that the order is that of age.
     this.#denials.delete(key);
     this.#denials.set(key, [...others.slice(1 - MOST_OF_KEY), denial]);
@@ -128,7 +147,7 @@ export class DenyCache {
   #sweep(now: number): void {
     let looked = 0;
     for (const [key, denials] of this.#denials) {
-      const ended = denials.every(({ until }) => until <= now);
+      const ended = denials.every(({ until, askAt }) => until <= now || askAt + ASKING_MS <= now);
       if (!ended && this.#denials.size <= this.mostKeys) return;
       this.#denials.delete(key);
       looked += 1;

@@ -1,5 +1,5 @@
 /** How many entries are looked at without a pause: well below a millisecond. */
-const SLICE = 2_000;
+const SLICE = 8_000;
 
 /** Between two slices of a round. */
 const SLICE_PAUSE_MS = 10;
