@@ -37,7 +37,7 @@ function section(
   oneRun: boolean,
 ): string {
   const shown = tables.map((table) => {
-    const picture = charts.has(table.id) ? [`![${table.title}](pictures/bench-${table.id}.svg)`] : [];
+    const picture = charts.has(table.id) ? [`![${table.title}](benchmarks/${table.id}.svg)`] : [];
     return [`### ${table.title}`, ...picture, tableMarkdown(table), ...missingRemarks(table)].join('\n\n');
   });
   const when = `Measured ${measured.slice(0, 16).replace('T', ' ')} UTC in ${seconds.toFixed(0)} s${oneRun ? '' : ` with ${versions(environment)}`}`;

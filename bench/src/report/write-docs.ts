@@ -11,8 +11,8 @@ const DOCS = join(import.meta.dirname, '../../../docs');
 
 const result = await readResult();
 if (Object.keys(result.groups).length === 0) throw new Error('Nothing was measured yet: npm run bench');
-await mkdir(join(DOCS, 'pictures'), { recursive: true });
+await mkdir(join(DOCS, 'benchmarks'), { recursive: true });
 for (const [id, chart] of chartsOf(result)) {
-  await writeFile(join(DOCS, 'pictures', `bench-${id}.svg`), barChart(chart));
+  await writeFile(join(DOCS, 'benchmarks', `${id}.svg`), barChart(chart));
 }
 await writePretty(join(DOCS, 'benchmarks.md'), page(result));

@@ -90,7 +90,7 @@ describe('what is known of denials', () => {
     exhaust();
     asked = 0;
     take(minute, 'ada', 2);
-    take(toRule({ algorithm: 'fixed-window', limit: 6, window: '1m' }));
+    take(toRule({ algorithm: 'fixed-window', limit: 4, window: '1m' }));
     take(minute, 'bob');
     expect(asked).toBe(3);
     // And each of them is known by then, beside the others.
@@ -120,6 +120,26 @@ describe('what is known of denials', () => {
     cache.forget('ada');
     store.reset('ada');
     expect(take().outcome).toBe('allowed');
+  });
+
+  test('is forgotten when somebody takes what was left: the wait is longer then', () => {
+    for (let count = 0; count < 7; count += 1) take(steady);
+    const first = take(steady, 'ada', 5);
+    expect(take(steady, 'ada', 2).outcome).toBe('allowed');
+    asked = 0;
+    const second = take(steady, 'ada', 5);
+    expect(asked).toBe(1);
+    expect([first, second]).toMatchObject([{ retryAfterMs: 200 }, { retryAfterMs: 400 }]);
+  });
+
+  test('is forgotten when a clock that was handed in steps back, whatever is asked for then', () => {
+    exhaust();
+    now -= 1;
+    take(minute, 'ada', 0);
+    now += 1;
+    asked = 0;
+    take();
+    expect(asked).toBe(1);
   });
 
   test('does not count for places, which are given back at any time', () => {

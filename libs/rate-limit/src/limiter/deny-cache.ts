@@ -105,21 +105,26 @@ export class DenyCache {
   #denialOf(key: string, rule: Rule, cost: number, now: number): Denial | undefined {
     const denials = this.#denials.get(key);
     if (denials === undefined) return undefined;
-    for (const one of denials) {
-      if (one.rule !== rule || one.cost !== cost || now >= one.until) continue;
-      if (now >= one.answeredAt) return one;
-      // Only a clock that was handed in steps back. What is known of the future is not known.
+    if (now < denials.at(-1)!.answeredAt) {
+      // Only a clock that was handed in steps back. What is asked for by then may change what is known of later.
       this.#denials.delete(key);
+      return undefined;
     }
-    return undefined;
+    return denials.find((one) => one.rule === rule && one.cost === cost && now < one.until);
   }
 
   /** @param askedAt by `now()`. Left out: the answer came at once. */
   remember(attempts: readonly Attempt[], { at, verdicts }: Answer, askedAt?: number): void {
+    let passed = true;
     for (let index = 0; index < verdicts.length; index += 1) {
       const verdict = verdicts[index]!;
-      if (verdict.outcome === 'denied') this.#keep(attempts[index]!, verdict, at, askedAt);
+      if (verdict.outcome !== 'denied') continue;
+      passed = false;
+      this.#keep(attempts[index]!, verdict, at, askedAt);
     }
+    if (!passed || this.#denials.size === 0) return;
+    // Whoever takes what is left makes the wait longer for those who asked for more.
+    for (const { key, cost } of attempts) if (cost > 0) this.forget(key);
   }
 
   /** Something about the key has changed. */
