@@ -42,7 +42,8 @@ export interface KnownDenials extends Answer {
  * An attempt is the same when key, numbers and cost are; of a greater cost the wait is another one, and is asked for once.
  * It is known until its numbers change by themselves, counted from when it was asked, which is before the store decided:
  * nobody is refused a moment longer than the store would. What others change, such as a refund in another process, is
- * seen when `mostMs` are over and one request has asked again for all that come meanwhile. Places that are held are given back at any time, so they are not known at all.
+ * seen when `mostMs` are over and one request has asked again for all that come meanwhile. Places that are held are given
+ * back at any time, so they are not known at all.
  *
  * Nobody is freed by being forgotten here, as the store is asked then; so the oldest goes when it is full.
  */

@@ -129,9 +129,10 @@ export class Engine {
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
     const known = this.knownDenials(attempts);
     if (known !== undefined) return known;
+    // Before it is asked, as it may decide while this process is held up. One in this process answers at once.
+    const askedAt = this.#store.name === 'memory' ? undefined : this.#denials?.now();
     const answer = (this.#slices ?? this.#store).decide(attempts);
     if (!(answer instanceof Promise)) return this.#decisions(attempts, answer);
-    const askedAt = this.#denials?.now();
     return answer.then((decided) => this.#decisions(attempts, decided, askedAt));
   }
 
