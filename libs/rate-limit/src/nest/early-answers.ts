@@ -86,7 +86,7 @@ export class EarlyAnswers {
       denials,
       status,
       fields,
-      body: this.#toText(response, status, fields, body),
+      body: this.#toText(response, status, body),
       until,
     };
     this.#made.set(denials[0]!, answer);
@@ -106,11 +106,9 @@ export class EarlyAnswers {
   }
 
   /** What Fastify would make of a body each time. Express adds to it what depends on the request. */
-  #toText(response: unknown, status: number, fields: [string, string][], body: object): object | string {
+  #toText(response: unknown, status: number, body: object): object | string {
     this.#writesText ??= this.host.httpAdapter.getType() === 'fastify' && hasNoSerialization(this.host);
     if (!this.#writesText) return body;
-    // Fastify adds the charset where it serializes.
-    for (const field of fields) if (field[0] === 'Content-Type') field[1] += '; charset=utf-8';
     return (response as Reply).code(status).serialize(body);
   }
 }
