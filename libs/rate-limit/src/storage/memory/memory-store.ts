@@ -6,6 +6,9 @@ import { toVerdict, toVerdicts } from '../verdicts.js';
 import { Entries } from './entries.js';
 import { Sweeper } from './sweeper.js';
 
+/** How the keys begin that new ones of a policy share. */
+const OTHERS = 'the others of ';
+
 /**
  * State in this process. What has run out is let go of in slices of less than a millisecond, whether others come or not.
  *
@@ -57,10 +60,10 @@ export class MemoryStore implements Store {
 
   /** Most requests are one attempt: what was found for it is still found when something is to be kept. */
   #decideOne(attempt: Attempt, now: number): Answer {
-    this.#seek(attempt, now);
+    const key = this.#seek(attempt, now);
     const step = attempt.rule.step(this.#entries.state, now, attempt);
     const verdict = toVerdict(attempt, step, step.allowed);
-    this.#keep(step, verdict, now);
+    this.#keep(key, step, verdict, now);
     return { at: now, verdicts: [verdict] };
   }
 
@@ -79,7 +82,7 @@ export class MemoryStore implements Store {
       const step = steps[index]!;
       if (!passed && step.allowed) continue;
       this.#entries.seek(keys[index]!);
-      this.#keep(step, verdicts[index]!, now);
+      this.#keep(keys[index]!, step, verdicts[index]!, now);
     }
     return { at: now, verdicts };
   }
@@ -89,15 +92,16 @@ export class MemoryStore implements Store {
     this.#entries.seek(key);
     if (this.#entries.size < this.mostKeys || cost <= 0 || this.#entries.found) return key;
     if (this.#entries.makeRoom(now)) return key;
-    const others = `the others of ${key.slice(key.indexOf('}') + 1)}`;
+    const others = `${OTHERS}${key.slice(key.indexOf('}') + 1)}`;
     this.#entries.seek(others);
     return others;
   }
 
   /** Keeps what a step says of the key that was sought. */
-  #keep({ allowed, state, ttlMs }: Step<unknown>, verdict: Verdict, now: number): void {
+  #keep(key: string, { allowed, state, ttlMs }: Step<unknown>, verdict: Verdict, now: number): void {
     const entries = this.#entries;
-    const blockedUntil = now + blockedForMs(verdict);
+    // What new ones share keeps its place as well, or the next of them would take it and have the limit to himself.
+    const blockedUntil = now + (key.startsWith(OTHERS) ? ttlMs : blockedForMs(verdict));
     const expiresAt = now + ttlMs;
     if (entries.found) entries.use(blockedUntil);
     if (state === undefined) {
