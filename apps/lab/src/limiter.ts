@@ -55,8 +55,7 @@ export async function openLimiter(
 
 function counted(decision: Awaited<ReturnType<RateLimiter['consume']>>): Counted {
   if (decision.outcome === 'allowed' || decision.outcome === 'denied') return decision;
-  if (decision.outcome === 'unlimited')
-    throw new Error('The lab has no plans, and so nothing without a limit.');
+  if (decision.outcome !== 'unavailable') throw new Error(`The lab has nothing that is ${decision.outcome}.`);
   throw new Error(
     `The store failed in the middle of the run, which proves nothing: ${decision.cause.message}`,
     {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { type AlgorithmOptions, compileRule, type Rule } from '../src/algorithms/index.js';
+import { penalize, type PenaltyOptions } from '../src/algorithms/penalty/penalty.js';
 import type { Verdict } from '../src/decision/decision.js';
 import { OptionReader } from '../src/decision/option-reader.js';
 import type { Attempt, Store } from '../src/storage/store.js';
@@ -16,9 +17,13 @@ export const step = fc.record({
 
 type Steps = readonly { readonly later: number; readonly cost: number }[];
 
+/** How a test counts. */
+export type LawOptions = AlgorithmOptions & { readonly penalty?: PenaltyOptions };
+
 /** A rule from options that a test wrote. */
-export function toRule(options: AlgorithmOptions): Rule {
-  return compileRule(new OptionReader('a law', options));
+export function toRule({ penalty, ...options }: LawOptions): Rule {
+  const rule = compileRule(new OptionReader('a law', options));
+  return penalty === undefined ? rule : penalize(rule, 'a law', penalty);
 }
 
 let leases = 0;

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { AlgorithmOptions, Rule } from '../src/algorithms/index.js';
+import type { Rule } from '../src/algorithms/index.js';
 import type { Attempt } from '../src/storage/store.js';
-import { attempt, cost, toRule } from './asking.js';
+import { passes } from '../src/storage/verdicts.js';
+import { attempt, cost, type LawOptions, toRule } from './asking.js';
 import { type LawStore, openMemory, openValkey, START } from './stores.js';
 
 const later = fc.oneof(
@@ -12,7 +13,8 @@ const later = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: -(2 ** 36), max: 2 ** 36 }) },
 );
 
-const asked = fc.record({ rule: fc.nat(2), key: fc.nat(1), cost });
+const shadow = fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.boolean());
+const asked = fc.record({ rule: fc.nat(2), key: fc.nat(1), cost, shadow });
 
 const step = fc.record({
   later,
@@ -27,21 +29,23 @@ const step = fc.record({
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 /**
- * Law 7: memory equals Valkey. The same trace gives the same decisions, field by field, with costs, looks, refunds,
- * renewals, resets, changed limits and jumping clocks in it.
+ * Law 7: memory equals Valkey. The same trace gives the same decisions, field by field, with costs, looks, shadows,
+ * refunds, renewals, resets, changed limits and jumping clocks in it.
  */
-export function describeTwins(name: string, options: fc.Arbitrary<AlgorithmOptions>): void {
+export function describeTwins(name: string, options: fc.Arbitrary<LawOptions>): void {
   describe(`${name} obeys the law`, () => {
-    let stores: readonly [LawStore, LawStore];
+    let valkey: LawStore;
     beforeAll(async () => {
-      stores = [await openMemory(), await openValkey()];
+      valkey = await openValkey();
     });
-    afterAll(() => Promise.all(stores.map((store) => store.close())));
+    afterAll(() => valkey.close());
 
     const rules = fc.array(options.map(toRule), { minLength: 3, maxLength: 3 });
     const compare = async (written: readonly Rule[], steps: readonly Step[]) => {
-      const [memory, valkey] = stores;
+      // A new one each time: with many keys it lets go of what has run out before a clock may step back to it.
+      const memory = await openMemory();
       expect(await run(valkey, written, steps)).toEqual(await run(memory, written, steps));
+      await memory.close();
     };
 
     test('7: memory equals Valkey, field by field, in short traces', () =>
@@ -73,19 +77,32 @@ async function run(store: LawStore, rules: readonly Rule[], steps: readonly Step
     if (attempts.length === 0) continue;
     const answer = await store.consume(attempts);
     said.push(answer);
-    const passed = answer.verdicts.every(({ outcome }) => outcome === 'allowed');
-    if (!passed || !('consume' in action)) continue;
-    for (const each of attempts) if (each.cost > 0) taken.push({ ...each, at: answer.at });
+    if (!('consume' in action) || !passes(attempts, answer.verdicts)) continue;
+    for (const [index, each] of attempts.entries()) {
+      if (each.cost > 0 && answer.verdicts[index]!.outcome === 'allowed')
+        taken.push({ ...each, at: answer.at });
+    }
   }
   return said;
 
   /** One key for each place in the request, as two attempts of one call never share a key. */
   function toAttempt(
-    { rule, key, cost: amount }: { rule: number; key: number; cost: number },
+    {
+      rule,
+      key,
+      cost: amount,
+      shadow: inShadow,
+    }: { rule: number; key: number; cost: number; shadow: boolean },
     index: number,
   ) {
     const chosen = rules[rule]!;
-    return attempt(chosen, `${keys[key]}:${index}:${chosen.id}`, amount, `lease-${said.length}-${index}`);
+    const made = attempt(
+      chosen,
+      `${keys[key]}:${index}:${chosen.id}`,
+      amount,
+      `lease-${said.length}-${index}`,
+    );
+    return inShadow ? { ...made, shadow: true } : made;
   }
 }
 

@@ -39,6 +39,8 @@ export interface Rule {
   /** What the algorithm in the script reads from ARGV. */
   args(ask: Ask, now: () => number): readonly string[];
   readonly readings: number;
+  /** Of a rule that blocks whoever goes on asking: what the script reads of it from ARGV. */
+  readonly penalty?: readonly string[];
   step(state: unknown, now: number, ask: Ask): Step<unknown>;
   allowed(reading: readonly number[], taken: number): AllowedVerdict;
   denied(reading: readonly number[], cost: number): DeniedVerdict;

@@ -29,6 +29,8 @@ export interface DeniedVerdict extends Counted {
    * long enough, because the cost is above the capacity.
    */
   readonly retryAfterMs: number | undefined;
+  /** How long it is blocked for having gone on asking, whatever the limit allows. Only while it is. */
+  readonly penaltyMs?: number;
 }
 
 interface OfPolicy {
@@ -54,7 +56,12 @@ interface Holding {
   readonly lease?: string;
 }
 
-export type AllowedDecision = OfPolicy & ByStore & AllowedVerdict & Holding;
+interface InShadow {
+  /** Of a policy in shadow: what it would have said. The decision itself always passes, and takes no time. */
+  readonly shadow?: Verdict;
+}
+
+export type AllowedDecision = OfPolicy & ByStore & AllowedVerdict & Holding & InShadow;
 export type DeniedDecision = OfPolicy & ByStore & DeniedVerdict;
 
 /** The store did not answer and the policy does not limit locally. There are no numbers, because nobody counted. */
@@ -63,6 +70,8 @@ export interface UnavailableDecision extends OfPolicy {
   /** What becomes of the attempt: `open` passes, `closed` is refused. */
   readonly onStoreFailure: 'open' | 'closed';
   readonly cause: Error;
+  /** It is of a policy in shadow, and passes. */
+  readonly shadow?: true;
 }
 
 /** The key's plan has no limit under this policy, so nothing was asked and nothing was counted. */
@@ -80,6 +89,17 @@ export interface UnidentifiedDecision {
   readonly cost: 0;
   /** What the function of `identify` threw. */
   readonly cause: Error;
+  /** It is of a policy in shadow, and passes. */
+  readonly shadow?: true;
+}
+
+/** The policy's `deny` says so, whatever is left. Nothing was asked, nothing was counted. */
+export interface ForbiddenDecision {
+  readonly outcome: 'forbidden';
+  readonly policy: string;
+  readonly cost: 0;
+  /** It is of a policy in shadow, and passes. */
+  readonly shadow?: true;
 }
 
 /**
@@ -89,14 +109,30 @@ export interface UnidentifiedDecision {
  * still `allowed`, with the numbers of a client from whom nothing was taken.
  */
 export type Decision =
-  AllowedDecision | DeniedDecision | UnavailableDecision | UnlimitedDecision | UnidentifiedDecision;
+  | AllowedDecision
+  | DeniedDecision
+  | UnavailableDecision
+  | UnlimitedDecision
+  | UnidentifiedDecision
+  | ForbiddenDecision;
 
 /** Whether a request with these decisions may go on. */
 export function passes(decisions: readonly Decision[]): boolean {
-  return decisions.every(
-    (decision) =>
-      decision.outcome === 'allowed' ||
-      decision.outcome === 'unlimited' ||
-      (decision.outcome === 'unavailable' && decision.onStoreFailure === 'open'),
-  );
+  return !decisions.some(rejects);
+}
+
+/** Whether a request with this decision may not go on. */
+export function rejects(decision: Decision): boolean {
+  switch (decision.outcome) {
+    case 'allowed':
+    case 'unlimited':
+      return false;
+    case 'denied':
+      return true;
+    case 'unavailable':
+      return decision.onStoreFailure === 'closed' && decision.shadow === undefined;
+    case 'unidentified':
+    case 'forbidden':
+      return decision.shadow === undefined;
+  }
 }

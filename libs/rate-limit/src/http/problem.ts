@@ -1,4 +1,4 @@
-import type { Decision } from '../decision/decision.js';
+import { type Decision, rejects } from '../decision/decision.js';
 import { retryAfterSeconds } from './retry-after.js';
 
 /**
@@ -31,19 +31,20 @@ const TYPES = 'https://iana.org/assignments/http-problem-types';
 const UNAVAILABLE_RETRY_MS = 1_000;
 
 /**
- * The refusal for decisions of which at least one does not pass: 503 where one could not be made, else 429. The same one
- * for the same policies and the same seconds, so that a refusal costs less than what it spares.
+ * The refusal for decisions of which at least one does not pass: 403 where a list forbids it, 503 where one could not be
+ * made, else 429. The same one for the same policies and the same seconds, so that a refusal costs less than what it
+ * spares.
  */
 export function refuse(decisions: readonly Decision[]): Refusal {
-  const closed = decisions.filter(
-    (decision) =>
-      decision.outcome === 'unidentified' ||
-      (decision.outcome === 'unavailable' && decision.onStoreFailure === 'closed'),
-  );
+  const rejected = decisions.filter(rejects);
+  const forbidden = rejected.filter(({ outcome }) => outcome === 'forbidden');
+  if (forbidden.length > 0) return kindOf(forbid, forbidden, Infinity);
+  const violated = rejected.filter((decision) => decision.outcome === 'denied');
+  const closed = rejected.filter(({ outcome }) => outcome !== 'denied');
   if (closed.length > 0) return kindOf(reducedCapacity, closed, UNAVAILABLE_RETRY_MS);
-  const violated = decisions.filter((decision) => decision.outcome === 'denied');
   const waits = violated.map(({ retryAfterMs }) => retryAfterMs ?? Infinity);
-  return kindOf(quotaExceeded, violated, Math.max(...waits));
+  const isAbuse = violated.some(({ penaltyMs }) => penaltyMs !== undefined);
+  return kindOf(isAbuse ? abnormalUsage : quotaExceeded, violated, Math.max(...waits));
 }
 
 type MakeProblem = (names: readonly string[], retryAfter: number | undefined) => Problem;
@@ -69,6 +70,27 @@ function quotaExceeded(names: readonly string[], retryAfter: number | undefined)
     status: 429,
     detail: `${named(names)} exceeded. ${advice(retryAfter)}`,
     'violated-policies': names,
+  };
+}
+
+/** Where the client is under a penalty, which may be by one of them only. */
+function abnormalUsage(names: readonly string[], retryAfter: number | undefined): Problem {
+  return {
+    type: `${TYPES}#abnormal-usage-detected`,
+    title: 'Request not satisfied due to detection of abnormal request pattern',
+    status: 429,
+    detail: `${named(names)} exceeded, again and again. ${advice(retryAfter)}`,
+    'violated-policies': names,
+  };
+}
+
+/** No type of its own: RFC 9457 §4.2.1 has the title be that of the status then. */
+function forbid(names: readonly string[]): Problem {
+  return {
+    type: 'about:blank',
+    title: 'Forbidden',
+    status: 403,
+    detail: `${names.map((name) => `"${name}"`).join(', ')} does not admit this client.`,
   };
 }
 

@@ -2,6 +2,7 @@ import type { Rule } from '../algorithms/index.js';
 import type { Clock } from '../decision/clock.js';
 import type { DeniedVerdict } from '../decision/decision.js';
 import type { Answer, Attempt } from '../storage/store.js';
+import { passes } from '../storage/verdicts.js';
 
 /** How many clients are held at the most: some 4 MB. */
 const MOST_KEYS = 10_000;
@@ -43,7 +44,7 @@ export interface KnownDenials extends Answer {
  * It is known until its numbers change by themselves, counted from when it was asked, which is before the store decided:
  * nobody is refused a moment longer than the store would. What others change, such as a refund in another process, is
  * seen when `mostMs` are over and one request has asked again for all that come meanwhile. Places that are held are given
- * back at any time, so they are not known at all.
+ * back at any time, so they are not known at all. Who is in shadow is refused nothing.
  *
  * Nobody is freed by being forgotten here, as the store is asked then; so the oldest goes when it is full.
  */
@@ -77,7 +78,8 @@ export class DenyCache {
     let verdicts: DeniedVerdict[] | undefined;
     let indexes: number[] | undefined;
     for (let index = 0; index < attempts.length; index += 1) {
-      const { key, rule, cost } = attempts[index]!;
+      const { key, rule, cost, shadow } = attempts[index]!;
+      if (shadow === true) continue;
       const now = this.clock();
       const denial = this.#denialOf(key, rule, cost, now);
       if (denial === undefined) continue;
@@ -116,14 +118,11 @@ export class DenyCache {
 
   /** @param askedAt by `now()`. Left out: the answer came at once. */
   remember(attempts: readonly Attempt[], { at, verdicts }: Answer, askedAt?: number): void {
-    let passed = true;
     for (let index = 0; index < verdicts.length; index += 1) {
       const verdict = verdicts[index]!;
-      if (verdict.outcome !== 'denied') continue;
-      passed = false;
-      this.#keep(attempts[index]!, verdict, at, askedAt);
+      if (verdict.outcome === 'denied') this.#keep(attempts[index]!, verdict, at, askedAt);
     }
-    if (!passed || this.#denials.size === 0) return;
+    if (this.#denials.size === 0 || !passes(attempts, verdicts)) return;
     // Whoever takes what is left makes the wait longer for those who asked for more.
     for (const { key, cost } of attempts) if (cost > 0) this.forget(key);
   }
@@ -133,11 +132,14 @@ export class DenyCache {
     this.#denials.delete(key);
   }
 
-  #keep({ key, rule, cost }: Attempt, verdict: DeniedVerdict, at: number, askedAt?: number): void {
-    if (rule.quota.unit === 'concurrent-requests') return;
+  #keep({ key, rule, cost, shadow }: Attempt, verdict: DeniedVerdict, at: number, askedAt?: number): void {
+    if (rule.quota.unit === 'concurrent-requests' || shadow === true) return;
+    // Refusals that lead to a penalty are counted where it is kept; while it lasts, none is.
+    if (rule.penalty !== undefined && verdict.penaltyMs === undefined) return;
     const answeredAt = this.clock();
     const begin = askedAt ?? answeredAt;
-    const until = begin + (verdict.nextMs > 0 ? verdict.nextMs : Infinity);
+    const until =
+      begin + Math.min(verdict.nextMs > 0 ? verdict.nextMs : Infinity, verdict.penaltyMs ?? Infinity);
     const askAt = begin + this.mostMs;
     if (Math.min(until, askAt) <= answeredAt) return;
     const others = (this.#denials.get(key) ?? []).filter((one) => {
@@ -164,7 +166,7 @@ export class DenyCache {
 
 /** What the same attempt is told so much later: rounded up, so that it is enough to wait for it. */
 function later(verdict: DeniedVerdict, passed: number): DeniedVerdict {
-  const { outcome, remaining, nextMs, resetMs, retryAfterMs } = verdict;
+  const { outcome, remaining, nextMs, resetMs, retryAfterMs, penaltyMs } = verdict;
   const left = (milliseconds: number) => Math.max(1, Math.ceil(milliseconds - passed));
   return {
     outcome,
@@ -172,5 +174,6 @@ function later(verdict: DeniedVerdict, passed: number): DeniedVerdict {
     nextMs: nextMs === 0 ? 0 : left(nextMs),
     resetMs: resetMs === 0 ? 0 : left(resetMs),
     retryAfterMs: retryAfterMs === undefined ? undefined : left(retryAfterMs),
+    ...(penaltyMs !== undefined && { penaltyMs: left(penaltyMs) }),
   };
 }

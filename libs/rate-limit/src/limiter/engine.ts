@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { type Observable, Subject } from 'rxjs';
 import type { Ask } from '../algorithms/algorithm.js';
 import type { Rule } from '../algorithms/index.js';
 import type { Clock } from '../decision/clock.js';
@@ -54,6 +55,7 @@ export class Engine {
   readonly #denials: DenyCache | undefined;
   /** None where the store is in this process: nothing is saved there. */
   readonly #slices: Slices | undefined;
+  readonly #decided = new Subject<Decision>();
 
   constructor(private readonly options: EngineOptions) {
     const { store, prefix, log, denyCacheMs, clock } = options;
@@ -80,6 +82,11 @@ export class Engine {
     return this.#store.isWhole ? this.#denials : undefined;
   }
 
+  /** What is decided, as it is decided. Nobody pays for it while nobody listens. */
+  get decisions$(): Observable<Decision> {
+    return this.#decided;
+  }
+
   /** Limits that change while running. */
   get overrides(): LimitOverrides {
     return this.options.overrides;
@@ -96,6 +103,7 @@ export class Engine {
     this.options.overrides.close();
     await this.#slices?.close();
     await this.#store.close();
+    this.#decided.complete();
   }
 
   /** What a subject may have under a policy now: by its own numbers, if it has some, or by those of its plan. */
@@ -119,7 +127,8 @@ export class Engine {
     const { policy, subject, plan, timeZone } = applied;
     const key = this.#key(applied);
     const lease = holdsPlaces(rule) ? newLease() : undefined;
-    return { policy, subject, plan, timeZone, limit, rule, key, cost, lease };
+    const shadow = policy.mode === 'shadow';
+    return { policy, subject, plan, timeZone, limit, rule, key, cost, lease, shadow };
   }
 
   /**
@@ -127,8 +136,19 @@ export class Engine {
    * are known to be denied, it is only those, and nobody is asked. Never rejects because of the store.
    */
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
-    const known = this.knownDenials(attempts);
-    if (known !== undefined) return known;
+    const decided = this.knownDenials(attempts) ?? this.#ask(attempts);
+    if (!this.#decided.observed) return decided;
+    return decided instanceof Promise
+      ? decided.then((each) => this.#announce(each))
+      : this.#announce(decided);
+  }
+
+  #announce(decisions: readonly Decision[]): readonly Decision[] {
+    for (const decision of decisions) this.#decided.next(decision);
+    return decisions;
+  }
+
+  #ask(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
     // Before it is asked, as it may decide while this process is held up. One in this process answers at once.
     const askedAt = this.#store.name === 'memory' ? undefined : this.#denials?.now();
     const answer = (this.#slices ?? this.#store).decide(attempts);
@@ -205,7 +225,9 @@ export class Engine {
 
   /** Local policies are decided here, all or nothing like everything else: nothing is taken where one is closed. */
   #withoutStore(attempts: readonly PolicyAttempt[], cause: Error): readonly Decision[] {
-    const closed = attempts.some(({ policy }) => policy.onStoreFailure === 'closed');
+    const closed = attempts.some(
+      ({ policy, shadow }) => policy.onStoreFailure === 'closed' && shadow !== true,
+    );
     const instances = this.options.instances();
     const asked = attempts
       .filter(({ policy }) => policy.onStoreFailure === 'local')
@@ -215,7 +237,7 @@ export class Engine {
     const counted = asked.map((attempt, index) => ({ ...attempt, rule: rules[index]! }));
     const locals = toDecisions(counted, answer, 'local').values();
     return attempts.map((attempt): Decision => {
-      const { policy, limit } = attempt;
+      const { policy, limit, shadow } = attempt;
       if (policy.onStoreFailure === 'local') return locals.next().value!;
       const plan = planOf(attempt);
       return {
@@ -226,6 +248,7 @@ export class Engine {
         onStoreFailure: policy.onStoreFailure,
         cause,
         ...(plan !== undefined && { plan }),
+        ...(shadow === true && { shadow }),
       };
     });
   }

@@ -26,14 +26,17 @@ export interface Limit {
   inZone(timeZone: string): Limit;
 }
 
+/** Makes a rule of the options that concern it. */
+export type ToRule = (options: OptionReader) => Rule;
+
 /**
  * @param options read as far as they say how to count; what else they say is for the caller to read or to refuse
  * @param written the algorithm and its options, and nothing else
  * @throws {RateLimitConfigError} for whatever is wrong
  */
-export function compileLimit(options: OptionReader, written: object): Limit {
+export function compileLimit(options: OptionReader, written: object, toRule: ToRule = compileRule): Limit {
   const { where } = options;
-  const rule = compileRule(options);
+  const rule = toRule(options);
   const localRules = new Map([[1, rule]]);
   // By the object that the numbers came in, so that those of an override that is gone are let go of.
   const changes = new WeakMap<LimitNumbers, Limit>();
@@ -46,7 +49,7 @@ export function compileLimit(options: OptionReader, written: object): Limit {
       const present = zoned ? zones.get(timeZone) : limit;
       if (present !== undefined) return present;
       if (!isTimeZone(timeZone)) return limit;
-      const there = compileAlone(where, { ...written, timeZone });
+      const there = compileAlone(where, { ...written, timeZone }, toRule);
       // A time zone may be written in many ways, and whoever chooses one must not fill the memory.
       if (zones.size >= MOST_ZONES) zones.clear();
       zones.set(timeZone, there);
@@ -55,14 +58,14 @@ export function compileLimit(options: OptionReader, written: object): Limit {
     localRule: (instances) => {
       const present = localRules.get(instances);
       if (present !== undefined) return present;
-      const shared = compileRule(new OptionReader(where, shareOf(written, instances)));
+      const shared = toRule(new OptionReader(where, shareOf(written, instances)));
       localRules.set(instances, shared);
       return shared;
     },
     changed: (numbers) => {
       const present = changes.get(numbers);
       if (present !== undefined) return present;
-      const changed = compileAlone(where, { ...written, ...numbers });
+      const changed = compileAlone(where, { ...written, ...numbers }, toRule);
       changes.set(numbers, changed);
       return changed;
     },
@@ -70,9 +73,9 @@ export function compileLimit(options: OptionReader, written: object): Limit {
   return limit;
 }
 
-function compileAlone(where: string, written: unknown): Limit {
+function compileAlone(where: string, written: unknown, toRule: ToRule): Limit {
   const options = new OptionReader(where, written);
-  const limit = compileLimit(options, written as object);
+  const limit = compileLimit(options, written as object, toRule);
   options.done();
   return limit;
 }
@@ -102,7 +105,12 @@ export interface PlanLimits {
  * @param plans what is written for each plan: an algorithm with its options, or `'unlimited'`
  * @throws {RateLimitConfigError} for plans that are not the same policy with other numbers
  */
-export function compilePlans(where: string, plans: unknown, defaultPlan: unknown): PlanLimits {
+export function compilePlans(
+  where: string,
+  plans: unknown,
+  defaultPlan: unknown,
+  toRule: ToRule = compileRule,
+): PlanLimits {
   if (
     typeof plans !== 'object' ||
     plans === null ||
@@ -118,7 +126,7 @@ export function compilePlans(where: string, plans: unknown, defaultPlan: unknown
   const byPlan = new Map<string, PlanLimit>(
     Object.entries(plans).map(([plan, written]: [string, unknown]) => [
       plan,
-      compilePlan(`${where} plan ${JSON.stringify(plan)}`, written),
+      compilePlan(`${where} plan ${JSON.stringify(plan)}`, written, toRule),
     ]),
   );
   const fallback = byPlan.get(defaultPlan as string);
@@ -135,10 +143,10 @@ export function compilePlans(where: string, plans: unknown, defaultPlan: unknown
   return { byPlan, defaultPlan };
 }
 
-function compilePlan(where: string, written: unknown): PlanLimit {
+function compilePlan(where: string, written: unknown, toRule: ToRule): PlanLimit {
   if (written === 'unlimited') return written;
   if (typeof written === 'object' && written !== null && !Array.isArray(written)) {
-    return compileAlone(where, written);
+    return compileAlone(where, written, toRule);
   }
   throw new RateLimitConfigError(
     'INVALID_PLAN',

@@ -1,4 +1,5 @@
-import type { AlgorithmName, AlgorithmOptions, Rule } from '../algorithms/index.js';
+import { type AlgorithmName, type AlgorithmOptions, compileRule, type Rule } from '../algorithms/index.js';
+import { penalize, type PenaltyOptions } from '../algorithms/penalty/penalty.js';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
 import type { Duration } from '../decision/duration.js';
@@ -11,6 +12,7 @@ import {
   type LimitNumbers,
   type PlanLimit,
   type PlanLimits,
+  type ToRule,
 } from './limit.js';
 
 /** Who is counted: a text, or `undefined` for the one bucket that all unknown share. */
@@ -22,6 +24,12 @@ export type Key<Context> = (context: Context) => string | undefined;
  */
 export type Cost<Context> = number | ((context: Context) => number);
 
+/** Whether something is so of a request. Only `true` is yes; a promise is waited for. */
+export type Predicate<Context> = (context: Context) => boolean | Promise<boolean>;
+
+/** Whether a policy refuses, or only says what it would have done. */
+export type PolicyMode = 'enforced' | 'shadow';
+
 /** What a policy says beside how it counts. */
 export interface PolicySettings<Context> {
   /** Whom to count. Left out: the client's address, or, of a policy by plan, the tenant, or user where nothing tells it. */
@@ -30,6 +38,14 @@ export interface PolicySettings<Context> {
   cost?: Cost<Context>;
   /** Left out: as the module says. */
   onStoreFailure?: FailureMode;
+  /** `'shadow'`: decides, counts and reports, and never rejects (docs/policies.md). Left out: `'enforced'`. */
+  mode?: PolicyMode;
+  /** Who is not counted and not limited, such as `when.network('192.0.2.0/24')`. */
+  skip?: Predicate<Context>;
+  /** Who is refused, whatever is left: with 403, and nothing is counted. Whoever is skipped is not asked about. */
+  deny?: Predicate<Context>;
+  /** Blocks whoever goes on asking although it is refused. Of all algorithms but concurrency. */
+  penalty?: PenaltyOptions;
   /** Of fixed-window, quota and token-bucket: for keys with thousands of requests a second (docs/hot-keys.md). */
   slice?: SliceOptions;
 }
@@ -62,6 +78,9 @@ export interface Policy<Context> {
   readonly cost: Cost<Context>;
   readonly onStoreFailure: FailureMode;
   readonly slice: Slicing | undefined;
+  readonly mode: PolicyMode;
+  readonly skip: Predicate<Context> | undefined;
+  readonly deny: Predicate<Context> | undefined;
   /** What a plan allows: of an unknown plan, what the default allows. */
   limitOf(plan: string | undefined): PlanLimit;
   /** Whether one of its limits counts by a calendar whose time zone is not named. */
@@ -109,24 +128,34 @@ export function compilePolicy<Context>(
   const {
     key: _,
     cost: _cost,
-    onStoreFailure: _mode,
+    onStoreFailure: _failure,
+    mode: _mode,
+    skip: _skip,
+    deny: _deny,
+    penalty,
     slice: _slice,
     ...counting
   } = written as PolicySettings<Context>;
+  options.value('penalty');
+  const toRule: ToRule =
+    penalty === undefined ? compileRule : (each) => penalize(compileRule(each), where, penalty);
   const limits =
     'plans' in counting
-      ? compilePlans(where, options.value('plans'), options.value('default'))
-      : compileLimit(options, counting);
+      ? compilePlans(where, options.value('plans'), options.value('default'), toRule)
+      : compileLimit(options, counting, toRule);
   const settings = {
     name,
     key: options.optionalFunction<Key<Context>>('key', "a function such as key.ip() or (context) => '…'"),
     cost: readCost<Context>(options, 1),
     onStoreFailure: options.oneOf('onStoreFailure', FAILURE_MODES, onStoreFailure),
+    mode: options.oneOf<PolicyMode>('mode', ['enforced', 'shadow'], 'enforced'),
+    skip: readPredicate<Context>(options, 'skip'),
+    deny: readPredicate<Context>(options, 'deny'),
   };
   const slice = options.value('slice');
   options.done();
   const numbers = limitsOf(limits);
-  const slicing = slice === undefined ? undefined : readSlice(where, slice, numbers.rule.algorithm);
+  const slicing = slice === undefined ? undefined : readSlice(where, slice, numbers.rule);
   return { ...settings, slice: slicing, ...numbers };
 }
 
@@ -139,7 +168,19 @@ const NOT_SLICED: Partial<Record<AlgorithmName, string>> = {
   concurrency: 'it holds places for as long as requests run, and a slice would hold them for nobody',
 };
 
-function readSlice(where: string, written: unknown, algorithm: AlgorithmName): Slicing {
+function readPredicate<Context>(options: OptionReader, name: 'skip' | 'deny') {
+  const wanted = "a function that answers true or false, such as when.network('192.0.2.0/24')";
+  return options.optionalFunction<Predicate<Context>>(name, wanted);
+}
+
+function readSlice(where: string, written: unknown, { algorithm, penalty }: Rule): Slicing {
+  if (penalty !== undefined) {
+    throw new RateLimitConfigError(
+      'NO_SLICES',
+      where,
+      'a policy has a slice or a penalty, not both: refusals in a row are counted where all of them are known.',
+    );
+  }
   if (!SLICED.includes(algorithm)) {
     const why =
       NOT_SLICED[algorithm] ?? 'it counts the moment of each request, and what is spent here has none there';

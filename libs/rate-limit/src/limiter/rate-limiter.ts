@@ -1,3 +1,4 @@
+import type { Observable } from 'rxjs';
 import { RateLimitConfigError } from '../decision/config-error.js';
 import type { Decision, StoreName } from '../decision/decision.js';
 import { checkedAt, checkedCost, checkedKey, checkedLease, unknownPolicy } from './checks.js';
@@ -49,6 +50,19 @@ export class RateLimiter {
   /** What limits each route of the application, in the order in which it is decided. */
   describe(): readonly RouteDescription[] {
     return this.routes();
+  }
+
+  /**
+   * Every decision of this process, those of policies in shadow with what they would have said. It costs nothing while
+   * nobody listens. Not in it: requests that are refused before Nest (docs/refusals.md), and those that a list decides.
+   *
+   * @example
+   * limiter.decisions$.subscribe((decision) => {
+   *   if (decision.outcome === 'allowed' && decision.shadow?.outcome === 'denied') wouldHaveBeenRefused(decision.policy);
+   * });
+   */
+  get decisions$(): Observable<Decision> {
+    return this.engine.decisions$;
   }
 
   /** Limits that change while running. */

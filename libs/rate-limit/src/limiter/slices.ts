@@ -1,5 +1,6 @@
 import type { Clock } from '../decision/clock.js';
 import type { Answer, Attempt } from '../storage/store.js';
+import { passes } from '../storage/verdicts.js';
 import { HotKey, type Slicing, type Spent } from './hot-key.js';
 import { isBucket } from './slice.js';
 import { type Asked, SliceTrips, type TripOptions } from './slice-trips.js';
@@ -99,8 +100,8 @@ export class Slices {
   }
 
   /** The key of an attempt, if it is hot. If not, it may be from now on. */
-  #hot({ key, rule, cost, renew, policy: { slice: slicing } }: SliceableAttempt): HotKey | undefined {
-    if (slicing === undefined || cost <= 0 || renew === true) return undefined;
+  #hot({ key, rule, cost, renew, shadow, policy: { slice: slicing } }: SliceableAttempt): HotKey | undefined {
+    if (slicing === undefined || cost <= 0 || renew === true || shadow === true) return undefined;
     const now = this.#clock();
     let hot = this.#keys.get(key);
     if (hot !== undefined && hot.rule !== rule) {
@@ -139,17 +140,17 @@ export class Slices {
       if (hot !== undefined && spent[index] === undefined) this.#trips.refill(hot);
     }
     if (others.length === attempts.length) return answer;
-    if (!(answer instanceof Promise)) return this.#together(attempts, spent, answer);
-    return answer.then((decided) => this.#together(attempts, spent, decided));
+    if (!(answer instanceof Promise)) return this.#together(attempts, others, spent, answer);
+    return answer.then((decided) => this.#together(attempts, others, spent, decided));
   }
 
   #together(
     attempts: readonly Attempt[],
+    others: readonly Attempt[],
     spent: readonly (Spent | undefined)[],
     answer: Answer | Error,
   ): Answer | Error {
-    const passed =
-      !(answer instanceof Error) && answer.verdicts.every(({ outcome }) => outcome === 'allowed');
+    const passed = !(answer instanceof Error) && passes(others, answer.verdicts);
     for (const [index, one] of spent.entries()) {
       if (one === undefined) continue;
       one.slice.held -= 1;

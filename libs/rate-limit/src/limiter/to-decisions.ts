@@ -1,6 +1,6 @@
-import type { Rule } from '../algorithms/index.js';
 import type { AllowedDecision, Decision, DeniedDecision, StoreName } from '../decision/decision.js';
 import type { Answer, Attempt } from '../storage/store.js';
+import { passes } from '../storage/verdicts.js';
 import type { Policy } from './policy.js';
 
 /** An attempt, and what else its decision tells. */
@@ -23,16 +23,17 @@ export function toDecisions(
   { at, verdicts }: Answer,
   store: StoreName,
 ): readonly Decision[] {
-  const passed = verdicts.every(({ outcome }) => outcome === 'allowed');
+  const passed = passes(attempts, verdicts);
   return verdicts.map((verdict, index): Decision => {
     const attempt = attempts[index]!;
     const { policy, timeZone } = attempt;
     const plan = planOf(attempt);
     // Written out, as this is done for every decision, and copying objects into others costs more than making it.
-    const decision = toDecision(policy.name, attempt.rule, store, at, verdict);
+    const decision = toDecision(attempt, store, at, verdict);
     if (plan !== undefined) decision.plan = plan;
     if (timeZone !== undefined && policy.zoned) decision.timeZone = timeZone;
-    if (decision.outcome === 'denied' || !passed || attempt.cost === 0) return decision;
+    if (verdict.outcome === 'denied' || decision.outcome === 'denied') return decision;
+    if (!passed || attempt.cost === 0) return decision;
     decision.cost = attempt.cost;
     if (attempt.lease !== undefined) decision.lease = attempt.lease;
     return decision;
@@ -40,16 +41,22 @@ export function toDecisions(
 }
 
 function toDecision(
-  policy: string,
-  { quota: { limit } }: Rule,
+  { policy: { name: policy }, rule, shadow }: Asked,
   store: StoreName,
   at: number,
   verdict: Answer['verdicts'][number],
 ): Writable<AllowedDecision> | Writable<DeniedDecision> {
-  const { outcome, remaining, nextMs, resetMs } = verdict;
+  const { limit } = rule.quota;
+  const { remaining, nextMs, resetMs } = verdict;
+  if (shadow === true) {
+    const told = { policy, limit, cost: 0, store, at, remaining, nextMs, resetMs };
+    return { outcome: 'allowed', ...told, delayMs: 0, shadow: verdict };
+  }
+  const { outcome } = verdict;
   if (outcome === 'denied') {
-    const { retryAfterMs } = verdict;
-    return { outcome, policy, limit, cost: 0, store, at, remaining, nextMs, resetMs, retryAfterMs };
+    const { retryAfterMs, penaltyMs } = verdict;
+    const denied = { outcome, policy, limit, cost: 0, store, at, remaining, nextMs, resetMs, retryAfterMs };
+    return penaltyMs === undefined ? denied : { ...denied, penaltyMs };
   }
   const { delayMs } = verdict;
   return { outcome, policy, limit, cost: 0, store, at, remaining, nextMs, resetMs, delayMs };

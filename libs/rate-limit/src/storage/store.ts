@@ -7,6 +7,8 @@ export interface Attempt extends Ask {
   readonly rule: Rule;
   /** The whole key under which the state is kept. Two attempts of one call never share it. */
   readonly key: string;
+  /** Denies none of the others of its request, and takes what it takes only if they all pass. */
+  readonly shadow?: boolean | undefined;
 }
 
 /** What a store decided. */
@@ -38,7 +40,7 @@ export interface Store {
 
   /**
    * Decides attempts all or nothing: when one is denied, nothing is taken by any, and the verdicts of the others are
-   * those of a look. A cost below 0 gives back what was taken at `at`, and is always allowed. A store in this process
+   * those of a look. One in shadow denies nobody else, and takes nothing where it is denied. A cost below 0 gives back what was taken at `at`, and is always allowed. A store in this process
    * answers at once.
    *
    * @throws {StoreUnavailableError} (rejects) when the store did not answer within its deadline

@@ -2,7 +2,7 @@ import type { Step } from '../../algorithms/algorithm.js';
 import { type Clock, systemClock } from '../../decision/clock.js';
 import type { Verdict } from '../../decision/decision.js';
 import type { Answer, Attempt, Store } from '../store.js';
-import { toVerdict, toVerdicts } from '../verdicts.js';
+import { takes, toVerdict, toVerdicts } from '../verdicts.js';
 import { Entries } from './entries.js';
 import { Sweeper } from './sweeper.js';
 
@@ -77,7 +77,7 @@ export class MemoryStore implements Store {
       steps.push(attempts[index]!.rule.step(this.#entries.state, now, attempts[index]!));
     }
     const verdicts = toVerdicts(attempts, steps);
-    const passed = steps.every(({ allowed }) => allowed);
+    const passed = takes(attempts, steps);
     for (let index = 0; index < steps.length; index += 1) {
       const step = steps[index]!;
       if (!passed && step.allowed) continue;

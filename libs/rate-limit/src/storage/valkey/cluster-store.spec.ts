@@ -37,7 +37,12 @@ describe('a Cluster', () => {
 
   test('decides attempts of many shards all or nothing, and says what memory says', async () => {
     let run = 0;
-    const asked = fc.record({ rule: fc.nat(rules.length - 1), subject: fc.nat(3), cost: fc.nat(2) });
+    const asked = fc.record({
+      rule: fc.nat(rules.length - 1),
+      subject: fc.nat(3),
+      cost: fc.nat(2),
+      shadow: fc.boolean(),
+    });
     const step = fc.record({ later: fc.nat(4_000), asked: fc.array(asked, { minLength: 1, maxLength: 4 }) });
     const property = fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
       const memory = new MemoryStore(clock);
@@ -45,9 +50,9 @@ describe('a Cluster', () => {
       run += 1;
       for (const [index, { later, asked: wanted }] of steps.entries()) {
         now += later;
-        const attempts = wanted.map(({ rule, subject, cost }, place) => {
+        const attempts = wanted.map(({ rule, subject, cost, shadow }, place) => {
           const key = `cluster:{${run}-${subject}}:${place}:${rules[rule]!.id}`;
-          return attempt(rules[rule]!, key, cost, `lease-${index}-${place}`);
+          return { ...attempt(rules[rule]!, key, cost, `lease-${index}-${place}`), shadow };
         });
         expect(await valkey.consume(attempts)).toEqual(memory.consume(attempts));
       }

@@ -1,5 +1,6 @@
 import type { Answer, Attempt, Store } from '../store.js';
 import { hashTag } from '../hash-tag.js';
+import { passes } from '../verdicts.js';
 import { Batches } from './batches.js';
 import type { ValkeyStore } from './valkey-store.js';
 
@@ -63,7 +64,10 @@ export class ClusterStore implements Store {
     const leftMs = Math.max(1, this.deadlineMs - (performance.now() - begun));
     const failed = settled.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
     const answers = settled.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
-    if (failed === undefined && answers.every((answer) => hasPassed(answer!))) {
+    if (
+      failed === undefined &&
+      answers.every((answer, index) => passes(groups[index]!.attempts, answer!.verdicts))
+    ) {
       return merge(groups, answers as Answer[]);
     }
     const givenBack = groups.map(({ attempts }, index) => this.#giveBack(attempts, answers[index], leftMs));
@@ -80,14 +84,19 @@ export class ClusterStore implements Store {
     answer: Answer | undefined,
     deadlineMs: number,
   ): Promise<Answer | undefined> {
-    if (answer === undefined || !hasPassed(answer) || attempts.every(({ cost }) => cost <= 0)) return answer;
-    const { at } = answer;
-    const back = attempts.map((attempt) => ({ ...attempt, cost: -attempt.cost, at }));
+    if (answer === undefined || !passes(attempts, answer.verdicts)) return answer;
+    const { at, verdicts } = answer;
+    const taken = attempts.filter(({ cost }, index) => cost > 0 && verdicts[index]!.outcome === 'allowed');
+    if (taken.length === 0) return answer;
+    const back = taken.map((attempt) => ({ ...attempt, cost: -attempt.cost, at }));
     const look = attempts.map((attempt) => ({ ...attempt, cost: 0 }));
     try {
       // One behind the other, so that the look sees what was given back.
       const [, looked] = await this.store.decide([back, look], deadlineMs);
-      return looked instanceof Error ? answer : looked;
+      if (looked === undefined || looked instanceof Error) return answer;
+      // A look is never denied, and what is in shadow may have been.
+      const told = verdicts.map((one, index) => (one.outcome === 'denied' ? one : looked.verdicts[index]!));
+      return { at: looked.at, verdicts: told };
     } catch {
       return answer;
     }
@@ -116,10 +125,6 @@ function bySlot(attempts: readonly Attempt[]): readonly Group[] {
     }
   }
   return [...groups.values()];
-}
-
-function hasPassed({ verdicts }: Answer): boolean {
-  return verdicts.every(({ outcome }) => outcome === 'allowed');
 }
 
 /**

@@ -2,7 +2,7 @@
 export interface ValkeyClient {
   evalsha(sha: string, keys: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(source: string, keys: number, ...keysAndArgs: string[]): Promise<unknown>;
-  del(key: string): Promise<unknown>;
+  del(...keys: string[]): Promise<unknown>;
 }
 
 export interface Connection {

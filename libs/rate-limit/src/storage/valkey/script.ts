@@ -1,4 +1,5 @@
 import { algorithms } from '../../algorithms/index.js';
+import penalty from '../../algorithms/penalty/penalty.lua.js';
 import { type Script, toScript } from './scripts.js';
 
 /**
@@ -27,8 +28,12 @@ export function assembleScripts(): DecidingScripts {
   const branches = [...idsByLua].map(([lua, ids]) => {
     return `if ${ids.map((id) => `algorithm == '${id}'`).join(' or ')} then\n${lua}`;
   });
-  return { one, many: toScript(fill(MANY, `${branches.join('\nelse')}\nend`)) };
+  const many = fill(MANY, `${branches.join('\nelse')}\nend`).replace('--PENALTY--', () => penalty);
+  return { one, many: toScript(many) };
 }
+
+/** What stands in front of an attempt's algorithm where the script has to know more of it. */
+export const MARKS = { shadow: '~', penalty: '!' } as const;
 
 function fill(frame: string, lua: string): string {
   return frame.replace('--NOW--', () => NOW).replace('--ALGORITHM--', () => lua);
@@ -86,9 +91,10 @@ return reply
 `;
 
 const MANY = `-- nestjs-valkey-rate-limit: decides requests one after the other, the attempts of each all or nothing.
--- KEYS[i]   where the state of each attempt is kept
+-- KEYS[i]   where the state of each attempt is kept; behind it, of one with a penalty, where that is
 -- ARGV[1]   the time in ms, or '' for the server's own
--- ARGV[2..] for each request: how many attempts it has; how many arguments they have together; and for each attempt: the
+-- ARGV[2..] for each request: how many keys it has; how many arguments its attempts have together; and for each attempt:
+--           '~' if it is in shadow, and denies none of the others; '!' and four numbers if it has a penalty; the
 --           algorithm's id; the cost; if it is below 0, when it was taken, or '' for now; then the algorithm's parameters
 -- reply     the time in ms; then the algorithms' readings, the first integer of a denied attempt as -1 - integer. In the
 --           place of the readings of a request that could not be decided: why, as a text
@@ -98,9 +104,21 @@ local reply, n = { now }, 1
 
 local function decide(from, last)
   local refused, keeps, commits, ttls = {}, {}, {}, {}
-  local denied = false
-  for i = from, last do
-    local key, algorithm, cost = KEYS[i], ARGV[a], ARGV[a + 1] + 0
+  local denied, standings, standing_ttls = false
+  local i = from
+  while i <= last do
+    local key, algorithm = KEYS[i], ARGV[a]
+    local shadow, p = false, nil
+    if algorithm == '~' then
+      shadow, a = true, a + 1
+      algorithm = ARGV[a]
+    end
+    if algorithm == '!' then
+      p, a = a + 1, a + 5
+      algorithm = ARGV[a]
+    end
+    local asked = ARGV[a + 1] + 0
+    local cost = asked
     a = a + 2
     local at = now
     if cost < 0 then
@@ -113,18 +131,31 @@ local function decide(from, last)
     local allowed, keep, commit
     local ttl = 0
     --ALGORITHM--
+    if p then
+      --PENALTY--
+    end
     if not allowed then
-      denied = true
+      denied = denied or not shadow
       refused[i] = true
       reply[first] = -1 - reply[first]
     end
     keeps[i] = keep
     commits[i] = commit
     ttls[i] = ttl
+    i = i + (p and 2 or 1)
   end
 
   for i = from, last do
-    if not denied then
+    if refused[i] then
+      -- As in the script for one attempt.
+      if commits[i] then
+        pcall(commits[i])
+      elseif keeps[i] then
+        redis.pcall('SET', KEYS[i], keeps[i], 'PX', ttls[i] + margin)
+      elseif ttls[i] > 0 and redis.call('PTTL', KEYS[i]) < ttls[i] then
+        redis.pcall('PEXPIRE', KEYS[i], ttls[i] + margin)
+      end
+    elseif not denied then
       if commits[i] then
         commits[i]()
       elseif keeps[i] then
@@ -134,14 +165,12 @@ local function decide(from, last)
           redis.call('DEL', KEYS[i])
         end
       end
-    elseif refused[i] then
-      -- As in the script for one attempt.
-      if commits[i] then
-        pcall(commits[i])
-      elseif keeps[i] then
-        redis.pcall('SET', KEYS[i], keeps[i], 'PX', ttls[i] + margin)
-      elseif ttls[i] > 0 and redis.call('PTTL', KEYS[i]) < ttls[i] then
-        redis.pcall('PEXPIRE', KEYS[i], ttls[i] + margin)
+    end
+    if standings and standings[i] and (refused[i] or not denied) then
+      if standing_ttls[i] > 0 then
+        redis.pcall('SET', KEYS[i + 1], standings[i], 'PX', standing_ttls[i] + margin)
+      else
+        redis.pcall('DEL', KEYS[i + 1])
       end
     end
   end

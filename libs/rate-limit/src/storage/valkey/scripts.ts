@@ -28,8 +28,9 @@ export class Scripts {
     return this.#within(deadlineMs, args[0]!, (expired) => this.#evaluate(script, keys, args, expired));
   }
 
-  delete(key: string): Promise<unknown> {
-    return this.#within(this.deadlineMs, key, () => this.connection.client.del(key));
+  /** @param keys of one slot */
+  delete(keys: readonly [string, ...string[]]): Promise<unknown> {
+    return this.#within(this.deadlineMs, keys[0], () => this.connection.client.del(...keys));
   }
 
   /** EVALSHA, and EVAL where the server has lost the script: nothing has run then, so it may be sent again. */

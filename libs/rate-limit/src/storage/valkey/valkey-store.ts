@@ -5,7 +5,7 @@ import { toVerdicts } from '../verdicts.js';
 import { Batches } from './batches.js';
 import { type Connection, problemOf } from './connection.js';
 import { Reply } from './reply.js';
-import { assembleScripts } from './script.js';
+import { assembleScripts, MARKS } from './script.js';
 import type { Scripts } from './scripts.js';
 
 /** State in Valkey, decided there by one script in one round trip. */
@@ -43,7 +43,7 @@ export class ValkeyStore implements Store {
   }
 
   async reset(key: string): Promise<void> {
-    await this.scripts.delete(key);
+    await this.scripts.delete([key, penaltyKey(key)]);
   }
 
   close(): void {
@@ -72,18 +72,26 @@ export class ValkeyStore implements Store {
   #run(requests: readonly (readonly Attempt[])[], deadlineMs?: number): Promise<unknown> {
     const now = this.clock === undefined ? '' : String(this.clock());
     const [[attempt] = [], ...others] = requests;
-    if (others.length === 0 && requests[0]!.length === 1) {
+    // A shadow has nothing to spare where it is alone.
+    if (others.length === 0 && requests[0]!.length === 1 && attempt!.rule.penalty === undefined) {
       const args = [attempt!.key, now, ...this.#argumentsOf(attempt!)];
       return this.scripts.run(this.#decide.one.get(attempt!.rule.id)!, 1, args, deadlineMs);
     }
     const keys: string[] = [];
     const args: string[] = [now];
     for (const attempts of requests) {
-      const begin = args.push(String(attempts.length), '');
+      const [first, begin] = [keys.length, args.push('', '')];
       for (const each of attempts) {
-        keys.push(each.key);
-        args.push(each.rule.id, ...this.#argumentsOf(each));
+        const { key, rule, shadow } = each;
+        keys.push(key);
+        if (shadow) args.push(MARKS.shadow);
+        if (rule.penalty !== undefined) {
+          keys.push(penaltyKey(key));
+          args.push(MARKS.penalty, ...rule.penalty);
+        }
+        args.push(rule.id, ...this.#argumentsOf(each));
       }
+      args[begin - 2] = String(keys.length - first);
       args[begin - 1] = String(args.length - begin);
     }
     return this.scripts.run(this.#decide.many, keys.length, [...keys, ...args], deadlineMs);
@@ -95,4 +103,9 @@ export class ValkeyStore implements Store {
     if (cost >= 0) return [String(cost), ...args];
     return [String(cost), at === undefined ? '' : String(at), ...args];
   }
+}
+
+/** Where the penalty of a key is kept: beside it, on the same shard. */
+function penaltyKey(key: string): string {
+  return `${key}:penalty`;
 }
