@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { clientAddress } from './client-address.js';
+import { clientAddress, ipv4Text, ipv6Network, wholeAddress } from './client-address.js';
 
 const SOCKET = '198.51.100.77';
 
@@ -281,4 +281,32 @@ describe('what is no address', () => {
 test('the address that the adapter reports wins over that of the socket', () => {
   expect(clientAddress('203.0.113.9', SOCKET, 64)).toBe('203.0.113.9');
   expect(clientAddress('2001:db8::1', SOCKET, 64)).toBe('2001:db8:0:0::/64');
+});
+
+describe('the whole address', () => {
+  test('is two groups of IPv4 and eight of IPv6, in whatever spelling', () => {
+    fc.assert(
+      fc.property(groups, style, (its, how) => {
+        expect(wholeAddress(spell(its, how), SOCKET)).toEqual(isMapped(its) ? its.slice(6) : its);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is the one that is counted, also that of the socket, and also nobody', () => {
+    const some = fc.oneof(
+      fc.tuple(groups, style).map(([its, how]) => spell(its, how)),
+      bytes.map((its) => its.join('.')),
+      bytes.map((its) => `"${its.join('.')}:80"`),
+      fc.constantFrom(undefined, '', 'unknown', '1.2.3'),
+    );
+    fc.assert(
+      fc.property(some, some, (reported, socket) => {
+        const its = wholeAddress(reported, socket);
+        const text = its && (its.length === 2 ? ipv4Text(its) : ipv6Network(its, 128));
+        expect(text).toBe(clientAddress(reported, socket, 128));
+      }),
+      { numRuns: 500 },
+    );
+  });
 });
