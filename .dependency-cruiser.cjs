@@ -58,9 +58,13 @@ module.exports = {
     },
     {
       name: 'no-unlisted-packages',
+      comment: 'an optional peer also counts as npm-no-pkg, because peerDependenciesMeta names it',
       severity: 'error',
       from: { path: '^(libs|apps)/[^/]+/src/', pathNot: '[.]spec[.]ts$' },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown'] },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown'],
+        dependencyTypesNot: ['npm-peer'],
+      },
     },
     {
       name: 'resolvable',

@@ -258,6 +258,8 @@ export function read(decision: Decision): number | undefined {
   if (decision.outcome === 'unlimited') return decision.remaining;
   // @ts-expect-error nobody was asked
   if (decision.outcome === 'unidentified') return decision.remaining;
+  // @ts-expect-error nobody was asked
+  if (decision.outcome === 'forbidden') return decision.remaining;
   return decision.retryAfterMs;
 }
 

@@ -36,7 +36,7 @@ class Products {
 
   @Post()
   @Skip('address')
-  @Limit({ algorithm: 'leaky-bucket', limit: 10, window: '1s', key: key.global() })
+  @Limit({ algorithm: 'leaky-bucket', limit: 10, window: '1s', key: key.global(), mode: 'shadow' })
   add(): string {
     return '';
   }
@@ -90,7 +90,7 @@ describe('what limits a route', () => {
         '60000 ms, pro: 600 in 60000 ms, staff: unlimited by tenant) + user (sliding-log 5 in 10000 ms by user) + ' +
         'month (quota 1000 by a function of the application)',
       'POST /products (Products.add): api (token-bucket free: 60 in 60000 ms, pro: 600 in 60000 ms, staff: unlimited by ' +
-        'tenant) + post-products (leaky-bucket 10 in 1000 ms by global)',
+        'tenant) + post-products (leaky-bucket 10 in 1000 ms by global, in shadow)',
       'POST /accounts/login,/accounts/sign-in (LogIn.logIn): address (fixed-window 600 in 60000 ms by ip) + ' +
         'login (sliding-log 5 in 60000 ms by ip|body.username)',
     ]);
@@ -120,7 +120,13 @@ describe('what limits a route', () => {
       ['POST /products', 'Products.add'],
       ['POST /accounts/login,/accounts/sign-in', 'LogIn.logIn'],
     ]);
-    const bucket = { algorithm: 'token-bucket', key: 'tenant', onStoreFailure: 'local', afterGuards: true };
+    const bucket = {
+      algorithm: 'token-bucket',
+      key: 'tenant',
+      onStoreFailure: 'local',
+      mode: 'enforced',
+      afterGuards: true,
+    };
     expect(routes[0]!.policies).toEqual([
       {
         policy: 'address',
@@ -128,6 +134,7 @@ describe('what limits a route', () => {
         limits: [{ limit: 600, windowMs: 60_000 }],
         key: 'ip',
         onStoreFailure: 'local',
+        mode: 'enforced',
         afterGuards: false,
       },
       {
@@ -136,6 +143,7 @@ describe('what limits a route', () => {
         limits: [{ limit: 1_000 }],
         key: 'a function of the application',
         onStoreFailure: 'local',
+        mode: 'enforced',
         afterGuards: false,
       },
       {
@@ -153,6 +161,7 @@ describe('what limits a route', () => {
         limits: [{ limit: 5, windowMs: 10_000 }],
         key: 'user',
         onStoreFailure: 'closed',
+        mode: 'enforced',
         afterGuards: true,
       },
     ]);

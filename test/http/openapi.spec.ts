@@ -10,6 +10,7 @@ import {
   type OpenAPIObject,
   SwaggerModule,
 } from '@nestjs/swagger';
+import { when } from 'nestjs-valkey-rate-limit';
 import { adapters, type AdapterName } from '../support/app.js';
 import { Limit, LONG, Skip, startLittle } from '../support/little.js';
 
@@ -74,6 +75,14 @@ describe('a handler', () => {
     @Post('first')
     first() {}
 
+    @Get('listed')
+    @Limit({ ...one, deny: when.network('192.0.2.0/24') })
+    listed() {}
+
+    @Get('shadow')
+    @Limit({ ...one, mode: 'shadow', onStoreFailure: 'closed' })
+    shadow() {}
+
     @Get('skipped')
     @Limit('named')
     @Skip()
@@ -107,6 +116,8 @@ describe('a handler', () => {
     ['POST /inline', ['201', '429']],
     ['POST /closed', ['202', '429', '503']],
     ['POST /first', ['204', '429']],
+    ['GET /listed', ['200', '403', '429']],
+    ['GET /shadow', ['200']],
     ['GET /skipped', ['200']],
     ['GET /free', ['200']],
   ])('documents, beside what swagger says of it anyway, how it is refused: %s', (route, statuses) => {

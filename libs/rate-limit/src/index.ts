@@ -13,15 +13,18 @@ export type {
   Decision,
   DeniedDecision,
   FailureMode,
+  ForbiddenDecision,
   StoreName,
   UnavailableDecision,
   UnidentifiedDecision,
   UnlimitedDecision,
+  Verdict,
 } from './decision/decision.js';
 export type { Duration } from './decision/duration.js';
 export type { DialectName } from './http/dialects/index.js';
 export type { Problem } from './http/problem.js';
-export type { Cost, Key, SliceOptions } from './limiter/policy.js';
+export type { PenaltyOptions } from './algorithms/penalty/penalty.js';
+export type { Cost, Key, PolicyMode, SliceOptions } from './limiter/policy.js';
 export type { LimitNumbers } from './limiter/limit.js';
 export { type KnownOverride, LimitOverrides, type Override } from './limiter/overrides.js';
 export {
@@ -59,6 +62,9 @@ export { RateLimitException } from './nest/rate-limit.exception.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
 export { RateLimitHealth, type RateLimitHealthResult } from './nest/rate-limit.health.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
+export type { Outcome, Settle } from './nest/settle.js';
+export { when } from './nest/when.js';
+export type { Predicate, PredicateTraits } from './nest/when/predicate.js';
 export { StoreUnavailableError } from './storage/store.js';
 export type { ValkeyClient } from './storage/valkey/connection.js';
 export type {

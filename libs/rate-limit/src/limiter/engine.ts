@@ -3,7 +3,7 @@ import { type Observable, Subject } from 'rxjs';
 import type { Ask } from '../algorithms/algorithm.js';
 import type { Rule } from '../algorithms/index.js';
 import type { Clock } from '../decision/clock.js';
-import type { Decision, StoreName } from '../decision/decision.js';
+import type { AllowedDecision, Decision, StoreName } from '../decision/decision.js';
 import type { Answer, Attempt, Store } from '../storage/store.js';
 import { DenyCache } from './deny-cache.js';
 import { Local } from './local.js';
@@ -138,12 +138,11 @@ export class Engine {
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
     const decided = this.knownDenials(attempts) ?? this.#ask(attempts);
     if (!this.#decided.observed) return decided;
-    return decided instanceof Promise
-      ? decided.then((each) => this.#announce(each))
-      : this.#announce(decided);
+    return decided instanceof Promise ? decided.then((each) => this.announce(each)) : this.announce(decided);
   }
 
-  #announce(decisions: readonly Decision[]): readonly Decision[] {
+  /** Tells whoever listens of decisions; also for those that are made without it. */
+  announce(decisions: readonly Decision[]): readonly Decision[] {
     for (const decision of decisions) this.#decided.next(decision);
     return decisions;
   }
@@ -169,11 +168,28 @@ export class Engine {
    */
   async giveBack(attempts: readonly Applied[], decisions: readonly Decision[]): Promise<void> {
     const asked = decisions.map(async (decision, index) => {
-      if (decision.outcome !== 'allowed' || decision.cost === 0) return;
-      const { cost, at, lease, store } = decision;
-      await this.ask(attempts[index]!, { cost: -cost, at, ...(lease !== undefined && { lease }) }, store);
+      if (decision.outcome === 'allowed') await this.settle(attempts[index]!, decision, 0);
     });
     await Promise.allSettled(asked);
+  }
+
+  /**
+   * Makes of what an attempt took what it should have taken: what was too much is given back, and what was too little is
+   * taken as far as it is there.
+   *
+   * @throws {StoreUnavailableError} (rejects) when the store does not answer
+   */
+  async settle(applied: Applied, decision: AllowedDecision, cost: number): Promise<void> {
+    const { at, lease, store } = decision;
+    const missing = cost - decision.cost;
+    if (missing < 0) {
+      await this.ask(applied, { cost: missing, at, ...(lease !== undefined && { lease }) }, store);
+    } else if (missing > 0) {
+      // Looked at first, as to be denied would count as a refusal of the client.
+      const looked = await this.ask(applied, { cost: 0 }, store);
+      const more = Math.min(missing, looked?.verdicts[0]!.remaining ?? 0);
+      if (more > 0) await this.ask(applied, { cost: more }, store);
+    }
   }
 
   /**

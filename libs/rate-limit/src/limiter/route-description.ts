@@ -1,5 +1,6 @@
 import type { AlgorithmName } from '../algorithms/index.js';
 import type { FailureMode } from '../decision/decision.js';
+import type { PolicyMode } from './policy.js';
 
 /** What a policy allows there: by plan, where it goes by plan. */
 export interface LimitDescription {
@@ -16,6 +17,8 @@ export interface PolicyDescription {
   /** Whom it counts, as far as that has a name: `ip`, `tenant`, `ip|body.username`. */
   readonly key: string;
   readonly onStoreFailure: FailureMode;
+  /** In `'shadow'` it refuses nobody. */
+  readonly mode: PolicyMode;
   /** Whether it is decided after the guards of controllers and handlers, which authenticate. */
   readonly afterGuards: boolean;
 }

@@ -13,12 +13,7 @@ import { refuse } from '../http/problem.js';
 import type { PolicyAttempt } from '../limiter/engine.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import type { RateLimitContext } from './context.js';
-
-/** A refusal, but for the header fields, which are set. */
-export interface RefusalBody {
-  readonly body: object;
-  readonly status: number;
-}
+import type { CallArguments, ContextAdapter, Refusal } from './contexts/context-adapter.js';
 
 /** What a response tells of decisions: the same, wherever they were made. */
 @Injectable()
@@ -37,6 +32,11 @@ export class Answers {
     return (name, value) => adapter.setHeader(response, name, value);
   }
 
+  /** The same of what answers a call; `undefined` where nothing has any. */
+  setterFor(context: ContextAdapter, args: CallArguments): SetField | undefined {
+    return context.setterOf(args, this.host.httpAdapter);
+  }
+
   /** Of those that nobody could decide nothing is announced, and of those that were not asked only the policy. */
   announce(set: SetField, attempts: readonly PolicyAttempt[], decisions: readonly Decision[]): void {
     const { dialect } = this.options;
@@ -45,9 +45,10 @@ export class Answers {
     const announced: Announcement[] = [];
     let told = false;
     let next = 0;
-    for (const { policy, rule } of attempts) {
+    for (const { policy, rule, shadow } of attempts) {
       const decision = decisions[next]?.policy === policy.name ? decisions[next] : undefined;
       if (decision !== undefined) next += 1;
+      if (shadow === true) continue;
       const isCounted = decision?.outcome === 'allowed' || decision?.outcome === 'denied';
       if (decision !== undefined && !isCounted) continue;
       counted.push(isCounted ? decision : undefined);
@@ -57,16 +58,17 @@ export class Answers {
     if (told) dialect.write(counted, announced, set);
   }
 
-  /** Sets the header fields of a refusal, and makes its body. */
-  refuse(set: SetField, context: RateLimitContext, decisions: readonly Decision[]): RefusalBody {
+  /** Sets the header fields of a refusal, where there are any, and makes its body. */
+  refuse(set: SetField | undefined, context: RateLimitContext, decisions: readonly Decision[]): Refusal {
     const { problem, retryAfter } = refuse(decisions);
-    if (retryAfter !== undefined) set('Retry-After', String(retryAfter));
+    if (retryAfter !== undefined) set?.('Retry-After', String(retryAfter));
     // RFC 6585 §4: a 429 must not be stored, whatever the route says of its own responses.
-    set('Cache-Control', 'no-store');
+    set?.('Cache-Control', 'no-store');
     context.endIdentity();
     const body = this.options.problem?.(problem, context, decisions);
-    if (body === undefined) set('Content-Type', 'application/problem+json');
-    return { body: body ?? problem, status: problem.status };
+    if (body === undefined) set?.('Content-Type', 'application/problem+json');
+    const { status, detail } = problem;
+    return { body: body ?? problem, status, retryAfter, detail, decisions };
   }
 
   /** What never changes about the numbers of a policy is worked out once for each: a rule is of one policy only. */

@@ -1,26 +1,36 @@
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { Policy } from '../limiter/policy.js';
-import type { ContextOptions } from './context.js';
+import type { ContextOptions, RateLimitContext } from './context.js';
 import { noSecret } from './keyed-hash.js';
 import type { KeyResolver } from './keys/resolver.js';
 import { IDENTITY_PARTS, type IdentityPart } from './known.js';
+import type { Predicate } from './when/predicate.js';
 
-/** @throws {RateLimitConfigError} for a key that, as the module is configured, could never be worked out */
-export function checkKey(
+type Asking = Pick<Policy<RateLimitContext>, 'key' | 'skip' | 'deny'>;
+
+/** @throws {RateLimitConfigError} for a key or list that, as the module is configured, could never be worked out */
+export function checkAsking(where: string, { key, skip, deny }: Asking, options: ContextOptions): void {
+  checkOne(where, 'its key', key, options);
+  checkOne(where, 'its list skip', skip, options);
+  checkOne(where, 'its list deny', deny, options);
+}
+
+function checkOne(
   where: string,
-  key: KeyResolver | undefined,
+  what: string,
+  asking: KeyResolver | Predicate | undefined,
   { identity, hash }: ContextOptions,
 ): void {
-  checkNeeds(where, key);
-  if (key?.needs?.includes('tenant') && !identity.told.includes('tenant')) {
+  checkNeeds(where, asking);
+  if (asking?.needs?.includes('tenant') && !identity.told.includes('tenant')) {
     throw new RateLimitConfigError(
       'NO_TENANT',
       where,
-      'its key asks for the tenant, and nothing tells it. Say it in the options of RateLimitModule, such as ' +
-        'identify: { tenant: ({ request }) => request.user?.tenantId }, or count by another key.',
+      `${what} asks for the tenant, and nothing tells it. Say it in the options of RateLimitModule, such as ` +
+        'identify: { tenant: ({ request }) => request.user?.tenantId }, or ask for something else.',
     );
   }
-  if (key?.hashes && hash === undefined) throw noSecret(where, 'its key hashes an API key');
+  if (asking?.hashes && hash === undefined) throw noSecret(where, `${what} hashes an API key`);
 }
 
 /** @throws {RateLimitConfigError} for a key or cost that says wrongly what it needs */

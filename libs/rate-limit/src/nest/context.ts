@@ -5,7 +5,8 @@ import { textOf } from './text-of.js';
 
 /**
  * The part of a request that Fastify and Express have in common. `body`, `query`, `params` and what authentication
- * adds are whatever the application makes of them.
+ * adds are whatever the application makes of them. In GraphQL `body` is the arguments of the field; messages of gateways
+ * and microservices are seen as a request whose `body` is their data.
  */
 export interface RateLimitRequest {
   readonly method: string;
@@ -24,7 +25,7 @@ export interface ContextOptions {
   readonly hash: ((secret: string) => string) | undefined;
 }
 
-/** What keys and costs are made of: one request, on its way to a handler. */
+/** What keys and costs are made of: one request, operation or message, on its way to a handler. */
 export class RateLimitContext {
   #made: Known | undefined;
 
@@ -32,7 +33,7 @@ export class RateLimitContext {
     readonly request: RateLimitRequest,
     /** Nest's own context: the controller, the handler and their metadata. */
     readonly execution: ExecutionContext,
-    /** The method and path of the handler, such as `GET:/products/:id`: the same in every instance. */
+    /** What clients ask for, such as `GET:/products/:id` or `mutation:logIn`: the same in every instance. */
     readonly route: string,
     private readonly options: ContextOptions,
     private readonly early = false,

@@ -1,9 +1,10 @@
-import type { Type } from '@nestjs/common';
+import { applyDecorators, type Type, UseInterceptors } from '@nestjs/common';
 import { RateLimitConfigError } from '../decision/config-error.js';
 import type { PolicyName } from '../limiter/register.js';
 import { documentRefusals, type RefusalStatus } from './openapi.js';
 import type { InlinePolicy, RateLimitUse } from './options.js';
 import { type Place, targetOf } from './route-name.js';
+import { SettlingInterceptor } from './settling.interceptor.js';
 
 /** One policy on a class or a handler: by name, or written there. */
 export type Use = { readonly policy: unknown; readonly use?: unknown };
@@ -20,8 +21,9 @@ type RateLimitArguments =
   | [...policies: [PolicyName, ...PolicyName[]], use: RateLimitUse];
 
 /**
- * Limits a handler, or every handler of a class. Policies of the class, of the handler and of `everyRoute` all apply,
- * all or nothing: when one refuses, none of the others has lost anything.
+ * Limits a handler, or every handler of a class: of HTTP routes, GraphQL operations, gateways and microservices. Policies
+ * of the class, of the handler and of `everyRoute` all apply, all or nothing: when one refuses, none of the others has
+ * lost anything.
  *
  * A policy that is written at a class is one limit for the handlers of that class together.
  *
@@ -36,7 +38,9 @@ type RateLimitArguments =
  * ```
  */
 export function RateLimit(...args: RateLimitArguments): ClassDecorator & MethodDecorator {
-  return extend<readonly Use[]>(USES, (present = []) => [...usesOf(args), ...present], documented);
+  const uses = usesOf(args);
+  const limited = extend<readonly Use[]>(USES, (present = []) => [...uses, ...present], documented);
+  return uses.some(isSettled) ? applyDecorators(limited, UseInterceptors(SettlingInterceptor)) : limited;
 }
 
 /**
@@ -63,6 +67,11 @@ export function readSkipped(target: object): Skipped {
   return (Reflect.getMetadata(SKIPPED, target) as Skipped | undefined) ?? [];
 }
 
+/** Only of these somebody has to see how their handlers end. */
+function isSettled({ policy, use }: Use): boolean {
+  return [policy, use].some((said) => (Object(said) as { settle?: unknown }).settle !== undefined);
+}
+
 function usesOf(args: readonly unknown[]): Use[] {
   const last = args.at(-1);
   const isUse = args.length > 1 && typeof last === 'object' && last !== null && !('algorithm' in last);
@@ -79,10 +88,14 @@ function documented(place: Place): void {
 /** As far as it can be known here: what a policy with a name does when its store fails, only the module's options say. */
 function refusalsAt(target: object): RefusalStatus[] {
   if (readSkipped(target) === 'all') return [];
-  const policies = readUses(target).map(
-    ({ policy }) => policy as { readonly onStoreFailure?: unknown } | null,
-  );
-  return policies.some((policy) => policy?.onStoreFailure === 'closed') ? [429, 503] : [429];
+  const policies = readUses(target).map(({ policy }) => Object(policy) as Partial<InlinePolicy>);
+  const enforced = policies.filter(({ mode }) => mode !== 'shadow');
+  if (enforced.length === 0) return [];
+  return [
+    ...(enforced.some(({ deny }) => deny !== undefined) ? ([403] as const) : []),
+    429,
+    ...(enforced.some(({ onStoreFailure }) => onStoreFailure === 'closed') ? ([503] as const) : []),
+  ];
 }
 
 /**

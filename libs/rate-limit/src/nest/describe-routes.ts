@@ -19,16 +19,16 @@ export function describeRoutes(routes: RouteTable): readonly RouteDescription[] 
 /** The same as lines for the log. */
 export function reportRoutes(routes: readonly RouteDescription[]): string[] {
   return routes.map(({ route, handler, policies }) => {
-    const said = policies.map(({ policy, algorithm, limits, key, afterGuards }) => {
-      const when = afterGuards ? ', after guards' : '';
-      return `${policy} (${algorithm} ${limits.map(showLimit).join(', ')} by ${key}${when})`;
+    const said = policies.map(({ policy, algorithm, limits, key, mode, afterGuards }) => {
+      const how = `${mode === 'shadow' ? ', in shadow' : ''}${afterGuards ? ', after guards' : ''}`;
+      return `${policy} (${algorithm} ${limits.map(showLimit).join(', ')} by ${key}${how})`;
     });
     return `${route} (${handler}): ${said.join(' + ')}`;
   });
 }
 
 function describePolicy({ policy, key }: RoutePolicy, afterGuards: boolean): PolicyDescription {
-  const { name, rule, plans, onStoreFailure } = policy;
+  const { name, rule, plans, onStoreFailure, mode } = policy;
   const limits =
     plans.length === 0
       ? [describeLimit(policy.limitOf(undefined))]
@@ -39,6 +39,7 @@ function describePolicy({ policy, key }: RoutePolicy, afterGuards: boolean): Pol
     limits,
     key: key.label ?? 'a function of the application',
     onStoreFailure,
+    mode,
     afterGuards,
   };
 }

@@ -71,15 +71,20 @@ export class EarlyAnswers {
     const execution = new ExecutionContextHost([request, response], controller, method);
     const context = new RateLimitContext(request, execution, route.id, this.options);
     const attempts: PolicyAttempt[] = [];
-    for (const policy of route.before.policies) attempts.push(toAttempt(this.engine, policy, context)!);
+    for (const each of route.before.policies) {
+      // Those of a list that only the head of a request decides answer at once.
+      if (each.policy.skip?.(context) !== true) attempts.push(toAttempt(this.engine, each, context)!);
+    }
     const decisions = this.engine.knownDenials(attempts);
     if (decisions === undefined) return undefined;
     const fields: [string, string][] = [];
     const set = (name: string, value: string) => void fields.push([name, value]);
     this.answers.announce(set, attempts, decisions);
     const { status, body } = this.answers.refuse(set, context, decisions);
-    // What the application makes of it may be something else for the next request.
-    if (this.options.problem !== undefined) return { route, denials, status, fields, body, until: now };
+    // What the application makes of it may be something else for the next request, and lists may skip another one's policies.
+    if (this.options.problem !== undefined || route.before.policies.some(({ isListed }) => isListed)) {
+      return { route, denials, status, fields, body, until: now };
+    }
     const until = Math.min(...denials.map((denial) => rightUntil(denial, now)));
     const answer = {
       route,

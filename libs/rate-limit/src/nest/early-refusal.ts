@@ -109,7 +109,12 @@ export class EarlyRefusal {
     // Keys that read nothing but the head of a request do not ask what Nest makes of it.
     const context = new RateLimitContext(request, undefined as never, route.id, this.options);
     let denials: Denial[] | undefined;
-    for (const { policy, key, cost } of route.before.policies) {
+    for (const { policy, key, cost, isListed } of route.before.policies) {
+      if (isListed) {
+        if (policy.skip?.(context) === true) continue;
+        // It is not for a limit that it is refused.
+        if (policy.deny?.(context) === true) return undefined;
+      }
       const entry = this.engine.entryOf({ policy, subject: textOf(key(context)) });
       const denial = entry && known.denialOf(entry.key, entry.rule, cost as number, now);
       if (denial !== undefined) (denials ??= []).push(denial);

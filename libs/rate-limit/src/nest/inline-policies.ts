@@ -3,10 +3,17 @@ import type { FailureMode } from '../decision/decision.js';
 import { compilePolicy, type Policy } from '../limiter/policy.js';
 import type { RateLimitContext } from './context.js';
 import { readUses } from './decorators.js';
-import { describePlace, type Place, routeDigest, routeName, targetOf } from './route-name.js';
+import {
+  describePlace,
+  type NamedPlace,
+  type Place,
+  routeDigest,
+  routeName,
+  targetOf,
+} from './route-name.js';
 
 interface Inline {
-  readonly place: Place;
+  readonly place: NamedPlace;
   /** What is written there. */
   readonly written: object;
 }
@@ -20,7 +27,7 @@ export class InlinePolicies {
   readonly #names = new Set<string>();
 
   constructor(
-    places: readonly Place[],
+    places: readonly NamedPlace[],
     private readonly configured: ReadonlyMap<string, unknown>,
     private readonly onStoreFailure: FailureMode,
   ) {
@@ -71,7 +78,8 @@ export class InlinePolicies {
   }
 
   #add(inline: Inline, name: string): void {
-    const { name: _, ...options } = inline.written as { name?: unknown };
+    // How it is settled is said of its use, as beside a policy's name.
+    const { name: _, settle: _settle, ...options } = inline.written as { name?: unknown; settle?: unknown };
     const where = `@RateLimit at ${describePlace(inline.place)}`;
     const policy = compilePolicy<RateLimitContext>(name, where, options, this.onStoreFailure);
     this.#names.add(name);
@@ -83,7 +91,7 @@ export class InlinePolicies {
   }
 }
 
-function inlineAt(place: Place): Inline[] {
+function inlineAt(place: NamedPlace): Inline[] {
   const policies = readUses(targetOf(place)).map(({ policy }) => policy);
   return policies.flatMap((written) =>
     typeof written === 'object' && written !== null ? [{ place, written }] : [],

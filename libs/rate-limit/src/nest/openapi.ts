@@ -5,7 +5,7 @@ import { type Problem, refuse } from '../http/problem.js';
 import { type Place, targetOf } from './route-name.js';
 
 /** The statuses with which a request is refused. */
-export type RefusalStatus = 429 | 503;
+export type RefusalStatus = 403 | 429 | 503;
 
 type Responses = Readonly<Record<string, unknown>>;
 
@@ -63,6 +63,11 @@ function answersOf({ controller, handler }: Place): object {
 
 /** Made anew each time, because a document belongs to the application, which may change it. */
 const refusals: Readonly<Record<RefusalStatus, () => object>> = {
+  403: () => ({
+    description: 'A list does not admit this client, whatever is left of any limit.',
+    headers: {},
+    content: contentOf({ outcome: 'forbidden', policy: 'api', cost: 0 }),
+  }),
   429: () => ({
     description: 'Too many requests: a limit is exceeded, and nothing was taken from any limit.',
     headers: {

@@ -8,6 +8,7 @@ import type { Cost, PlannedOptions, PolicyOptions, PolicySettings } from '../lim
 import type { ValkeyTarget } from '../storage/valkey/target.js';
 import type { RateLimitContext } from './context.js';
 import type { Identify } from './identity.js';
+import type { Settle } from './settle.js';
 
 /** What becomes of a request of which nobody can say whose it is, because asking failed. */
 export type IdentityFailureMode = 'default-plan' | 'closed';
@@ -19,12 +20,16 @@ export type RateLimitPolicy<Plan extends string = string> = PolicyOptions<RateLi
 export type InlinePolicy = RateLimitPolicy & {
   /** What header fields, messages and keys call it. Left out: made of the route, such as `get-products`. */
   name?: string;
+  /** What a request really costs, when it is known how it ended. Left out: its `cost`. */
+  settle?: Settle;
 };
 
 /** How a handler uses a named policy. */
 export interface RateLimitUse {
   /** How much of the limit a request to this handler takes, instead of what the policy says. */
   cost?: Cost<RateLimitContext>;
+  /** What it really costs, when it is known how the request ended. Left out: its `cost`. */
+  settle?: Settle;
 }
 
 /** A policy with other numbers for each plan, as `byPlan` makes it. */

@@ -21,19 +21,23 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/**
- * Without a stack trace, which would say no more than that the guard refused, and costs more than all else that is done
- * for a refused request.
- */
 export function toException(
   body: object,
   status: number,
   decisions: readonly Decision[],
 ): RateLimitException {
+  return withoutStack(() => new RateLimitException(body, status, decisions));
+}
+
+/**
+ * Makes an error without a stack trace, which would say no more than that the guard refused, and costs more than all else
+ * that is done for a refused request.
+ */
+export function withoutStack<Made extends Error>(make: () => Made): Made {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    return new RateLimitException(body, status, decisions);
+    return make();
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }

@@ -2,8 +2,8 @@ import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@ne
 import { RequestLimiter } from './request-limiter.js';
 
 /**
- * Decides every HTTP request whose handler has a policy. The module registers it globally; to take it out of a test,
- * `overrideProvider(RateLimitGuard).useValue({ canActivate: () => true })`.
+ * Decides every call whose handler has a policy: of HTTP, GraphQL, gateways and microservices. The module registers it
+ * globally; to take it out of a test, `overrideProvider(RateLimitGuard).useValue({ canActivate: () => true })`.
  */
 @Injectable()
 export class RateLimitGuard implements CanActivate {

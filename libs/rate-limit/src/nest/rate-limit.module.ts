@@ -24,18 +24,22 @@ import { Engine } from '../limiter/engine.js';
 import { LimitOverrides } from '../limiter/overrides.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { Answers } from './answers.js';
+import { CALL_ENDS } from './call-ends.js';
 import { COMPILED_OPTIONS, compileOptions, type CompiledOptions } from './compile-options.js';
 import { createEngine } from './create-limiter.js';
-import { describeRoutes, reportRoutes } from './describe-routes.js';
+import { describeRoutes } from './describe-routes.js';
 import { EarlyAnswers } from './early-answers.js';
 import { EarlyRefusal } from './early-refusal.js';
 import { earlyRoutes } from './early-routes.js';
+import { Opening } from './opening.js';
 import type { Authentication, ModuleExtras, RateLimitModuleOptions } from './options.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RateLimitHealth } from './rate-limit.health.js';
 import { RateLimitInterceptor } from './rate-limit.interceptor.js';
 import { RequestLimiter } from './request-limiter.js';
 import { RouteTable } from './route-table.js';
+import { Settlements } from './settlements.js';
+import { bindToHandlers, RpcGuard, RpcInterceptor } from './rpc-enhancers.js';
 
 /** Under which it is provided where users are authenticated. */
 const AUTHENTICATION = Symbol('nestjs-valkey-rate-limit:authentication');
@@ -52,9 +56,14 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIO
         { provide: AUTHENTICATION, useValue: checkAuthentication(authentication) },
         // Only for those who need it: one interceptor makes Nest wrap every handler.
         ...(authentication === 'guards'
-          ? [RateLimitInterceptor, { provide: APP_INTERCEPTOR, useExisting: RateLimitInterceptor }]
+          ? [
+              RateLimitInterceptor,
+              RpcInterceptor,
+              { provide: APP_INTERCEPTOR, useExisting: RateLimitInterceptor },
+            ]
           : []),
       ],
+      exports: authentication === 'guards' ? [RateLimitInterceptor] : [],
     }))
     .build();
 
@@ -105,13 +114,17 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIO
     Answers,
     EarlyAnswers,
     EarlyRefusal,
+    Settlements,
     RequestLimiter,
+    { provide: CALL_ENDS, useExisting: RequestLimiter },
     RateLimitGuard,
+    RpcGuard,
+    Opening,
     RateLimitHealth,
     { provide: APP_GUARD, useExisting: RateLimitGuard },
   ],
   // All that the guard needs as well, because Nest makes another one wherever it is bound by hand.
-  exports: [RateLimiter, LimitOverrides, RateLimitHealth, RateLimitGuard, RequestLimiter],
+  exports: [RateLimiter, LimitOverrides, RateLimitHealth, RateLimitGuard, RequestLimiter, CALL_ENDS, Opening],
 })
 export class RateLimitModule
   extends ConfigurableModuleClass
@@ -125,8 +138,12 @@ export class RateLimitModule
     @Inject(RouteTable) private readonly routes: RouteTable,
     @Inject(Engine) private readonly engine: Engine,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(Opening) private readonly opening: Opening,
+    @Inject(Settlements) private readonly settlements: Settlements,
   ) {
     super();
+    // Microservices may be connected as soon as every module is made.
+    bindToHandlers(modules, RateLimitModule);
   }
 
   /** @throws {RateLimitConfigError} when the application boots, for whatever cannot work */
@@ -148,18 +165,14 @@ export class RateLimitModule
     if (this.#earlyOn('express')) this.early.useMiddleware();
   }
 
-  /** Everything that is wrong is found before the first connection is opened. */
   async onModuleInit(): Promise<void> {
     this.#refuseTwo();
-    this.routes.build();
-    const log = new Logger('RateLimit');
-    log.log(`Counting in ${this.engine.place}.`);
-    for (const line of reportRoutes(describeRoutes(this.routes))) log.debug(line);
-    await this.engine.open();
+    await this.opening.open();
   }
 
   /** Whatever else an application adds to Fastify, such as CORS, it has added by now, and to refusals as well. */
   onApplicationBootstrap(): void {
+    this.opening.prepareServer();
     const adapter = (['express', 'fastify'] as const).find((name) => this.#earlyOn(name));
     if (adapter === undefined) return;
     const { config, modules } = this;
@@ -169,6 +182,7 @@ export class RateLimitModule
   }
 
   async onApplicationShutdown(): Promise<void> {
+    await this.settlements.finish();
     await this.engine.close();
   }
 

@@ -2,15 +2,20 @@ import { type ExecutionContext, Inject, Injectable, Logger } from '@nestjs/commo
 import { type Decision, passes } from '../decision/decision.js';
 import { Engine, type PolicyAttempt } from '../limiter/engine.js';
 import { Outage } from '../limiter/outage.js';
+import { admit, type Admission } from './admission.js';
 import { Answers } from './answers.js';
+import type { CallEnds } from './call-ends.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
-import { RateLimitContext, type RateLimitRequest } from './context.js';
+import { RateLimitContext } from './context.js';
+import type { CallArguments } from './contexts/context-adapter.js';
 import { EarlyRefusal } from './early-refusal.js';
-import { toException } from './rate-limit.exception.js';
 import { toAttempt } from './route-attempt.js';
+import type { RoutePolicy } from './route-policy.js';
 import { isSpared, type Route, RouteTable, type Stage } from './route-table.js';
+import type { Outcome } from './settle.js';
+import { type Settlement, Settlements } from './settlements.js';
 
-/** What has been decided of a request so far; on it, so that a guard that is bound twice counts it once. */
+/** What has been decided of a call so far; on it, so that a guard that is bound twice counts it once. */
 const DECIDED = Symbol('nestjs-valkey-rate-limit:decided');
 
 interface Decided {
@@ -19,11 +24,14 @@ interface Decided {
   readonly decisions: readonly Decision[];
 }
 
-type Marked = RateLimitRequest & { [DECIDED]?: Decided | 'begun' };
+/** What a call has taken that is settled when it has ended. */
+const DUE = Symbol('nestjs-valkey-rate-limit:due');
 
-/** Decides HTTP requests, and answers those that are refused. */
+type Marked = object & { [DECIDED]?: Decided | 'begun'; [DUE]?: readonly Settlement[] };
+
+/** Decides calls of every kind, and answers those that are refused. */
 @Injectable()
-export class RequestLimiter {
+export class RequestLimiter implements CallEnds {
   readonly #identityOutage = new Outage(
     new Logger('RateLimit'),
     () => performance.now(),
@@ -36,18 +44,21 @@ export class RequestLimiter {
     @Inject(Engine) private readonly engine: Engine,
     @Inject(Answers) private readonly answers: Answers,
     @Inject(EarlyRefusal) private readonly early: EarlyRefusal,
+    @Inject(Settlements) private readonly settlements: Settlements,
     @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
   ) {}
 
   /** What can be decided before the guards of controllers and handlers have run. */
   begin(execution: ExecutionContext): boolean | Promise<boolean> {
-    if (execution.getType() !== 'http') return true;
-    const route = this.routes.find(execution.getClass(), execution.getHandler());
+    const route = this.routes.find(execution.getType(), execution.getClass(), execution.getHandler());
     if (route === undefined) return true;
-    const request = execution.getArgByIndex<Marked>(0);
-    if (request[DECIDED] !== undefined || isSpared(request, route)) return true;
+    const args = execution.getArgs();
+    const call: Marked = route.context.callOf(args);
+    if (call[DECIDED] !== undefined) return true;
+    const request = route.context.requestOf(args);
+    if (isSpared(request, route)) return true;
     this.early.learn(request, route);
-    request[DECIDED] = 'begun';
+    call[DECIDED] = 'begun';
     const early = this.routes.authentication === 'guards';
     const context = new RateLimitContext(request, execution, route.id, this.options, early);
     const before: Decided = { context, attempts: [], decisions: [] };
@@ -56,15 +67,25 @@ export class RequestLimiter {
 
   /** The rest, when they have. */
   finish(execution: ExecutionContext): boolean | Promise<boolean> {
-    if (execution.getType() !== 'http') return true;
-    const route = this.routes.find(execution.getClass(), execution.getHandler());
+    const route = this.routes.find(execution.getType(), execution.getClass(), execution.getHandler());
     if (route === undefined || route.after.policies.length === 0) return true;
-    const request = execution.getArgByIndex<Marked>(0);
-    const decided = request[DECIDED];
+    const call: Marked = route.context.callOf(execution.getArgs());
+    const decided = call[DECIDED];
     if (decided === undefined || decided === 'begun') return true;
-    request[DECIDED] = 'begun';
+    call[DECIDED] = 'begun';
     decided.context.beginIdentity();
     return this.#identified(route, route.after, decided);
+  }
+
+  /** What its policies are told, unless something else tells them more exactly. */
+  ended(execution: ExecutionContext, outcome: Outcome): void {
+    const route = this.routes.find(execution.getType(), execution.getClass(), execution.getHandler());
+    if (route === undefined) return;
+    const { [DUE]: due = [] }: Marked = route.context.callOf(execution.getArgs());
+    for (const settlement of due) {
+      if (route.context.whenEnded === undefined) settlement.end(outcome);
+      else settlement.error = outcome.error;
+    }
   }
 
   #identified(route: Route, stage: Stage, before: Decided): boolean | Promise<boolean> {
@@ -87,20 +108,53 @@ export class RequestLimiter {
 
   #unidentified(route: Route, stage: Stage, before: Decided, cause: Error): boolean | Promise<boolean> {
     this.#identityOutage.failed(cause, stage.policies.length);
-    if (this.options.onIdentityFailure === 'default-plan') {
+    // One that is in shadow refuses nobody, also where it cannot be decided.
+    const refuses = stage.policies.some(({ needs, policy }) => needs.length > 0 && policy.mode !== 'shadow');
+    if (this.options.onIdentityFailure === 'default-plan' || !refuses) {
       before.context.giveUpIdentity();
       return this.#decide(route, stage, before, false);
     }
-    const decisions = stage.policies.map(({ policy }): Decision => {
-      return { outcome: 'unidentified', policy: policy.name, cost: 0, cause };
+    const decisions = stage.policies.map(({ policy: { name, mode } }): Decision => {
+      return {
+        outcome: 'unidentified',
+        policy: name,
+        cost: 0,
+        cause,
+        ...(mode === 'shadow' && { shadow: true }),
+      };
     });
-    return this.#answer(route, stage, before, [], decisions);
+    return this.#answer(route, stage, before, [], this.engine.announce(decisions));
   }
 
   /** @param watched whether a request of nobody is really one */
   #decide(route: Route, stage: Stage, before: Decided, watched = true): boolean | Promise<boolean> {
+    if (!stage.isListed) return this.#count(route, stage, before, stage.policies, watched);
+    const admission = admit(stage.policies, before.context);
+    const decide = (admitted: Admission) => this.#admitted(route, stage, before, admitted, watched);
+    return admission instanceof Promise ? admission.then(decide) : decide(admission);
+  }
+
+  #admitted(
+    route: Route,
+    stage: Stage,
+    before: Decided,
+    { policies, forbidden }: Admission,
+    watched: boolean,
+  ): boolean | Promise<boolean> {
+    this.engine.announce(forbidden);
+    if (!passes(forbidden)) return this.#answer(route, stage, before, [], forbidden);
+    return this.#count(route, stage, before, policies, watched);
+  }
+
+  #count(
+    route: Route,
+    stage: Stage,
+    before: Decided,
+    policies: readonly RoutePolicy[],
+    watched: boolean,
+  ): boolean | Promise<boolean> {
     const attempts: PolicyAttempt[] = [];
-    for (const routePolicy of stage.policies) {
+    for (const routePolicy of policies) {
       if (watched) routePolicy.watch?.(before.context);
       const attempt = toAttempt(this.engine, routePolicy, before.context);
       if (attempt !== undefined) attempts.push(attempt);
@@ -122,17 +176,34 @@ export class RequestLimiter {
     const { context } = before;
     const all =
       before.attempts.length === 0 ? { context, attempts, decisions } : join(before, attempts, decisions);
-    const response = context.execution.getArgByIndex<unknown>(1);
-    const set = this.answers.setterOf(response);
-    this.answers.announce(set, all.attempts, all.decisions);
+    const args = context.execution.getArgs();
+    const set = this.answers.setterFor(route.context, args);
+    if (set !== undefined) {
+      const told = route.context.toldOf?.(args)?.with(all.attempts, all.decisions) ?? all;
+      this.answers.announce(set, told.attempts, told.decisions);
+    }
+    const call: Marked = route.context.callOf(args);
     if (passes(decisions)) {
-      if (stage === route.before) (context.request as Marked)[DECIDED] = all;
+      if (stage === route.before) call[DECIDED] = all;
+      if (stage.settles)
+        this.#settleLater(
+          route,
+          call,
+          args,
+          this.settlements.open(stage.policies, attempts, decisions, context),
+        );
       return true;
     }
     // A refused request takes nothing, from the policies of the stage before either.
+    for (const settlement of call[DUE] ?? []) settlement.cancel();
     if (before.decisions.length > 0) void this.engine.giveBack(before.attempts, before.decisions);
-    const { body, status } = this.answers.refuse(set, context, decisions);
-    throw toException(body, status, decisions);
+    throw route.context.toError(this.answers.refuse(set, context, decisions), args, route.place);
+  }
+
+  #settleLater(route: Route, call: Marked, args: CallArguments, settlement: Settlement | undefined): void {
+    if (settlement === undefined) return;
+    call[DUE] = [...(call[DUE] ?? []), settlement];
+    route.context.whenEnded?.(args, (outcome) => settlement.end(outcome));
   }
 }
 

@@ -19,6 +19,11 @@ export interface Place {
 /** A handler. */
 export type HandlerPlace = Required<Place>;
 
+/** A place with what clients call it. */
+export interface NamedPlace extends Place {
+  readonly text: string;
+}
+
 /** Where decorators leave what they say of a place. */
 export function targetOf({ controller, handler }: Place): object {
   return handler?.method ?? controller;
@@ -30,8 +35,8 @@ export function describePlace({ controller, handler }: Place): string {
 }
 
 /** A name for a policy that has none: made of the route, such as `get-products`. */
-export function routeName(place: Place): string {
-  const slug = routeText(place)
+export function routeName({ text }: NamedPlace): string {
+  const slug = text
     .toLowerCase()
     .replace(/[^a-z0-9._]+/g, '-')
     .replace(/^[^a-z]+|-+$/g, '');
@@ -42,18 +47,18 @@ export function routeName(place: Place): string {
  * Tells apart places whose names are alike. Made of the route and not of the class, which may share its name with
  * another, and the same in every instance, so that they count together.
  */
-export function routeDigest(place: Place): string {
-  const { controller, handler } = place;
+export function routeDigest(place: NamedPlace): string {
+  const { controller, handler, text } = place;
   const details = [HOST_METADATA, VERSION_METADATA].map((name) => [
     Reflect.getMetadata(name, controller),
     handler && Reflect.getMetadata(name, handler.method),
   ]);
-  const identity = JSON.stringify([describePlace(place), routeText(place), details.map(String)]);
+  const identity = JSON.stringify([describePlace(place), text, details.map(String)]);
   return createHash('sha256').update(identity).digest('hex').slice(0, 8);
 }
 
 /**
- * What a key calls a route: `GET:/products/:id`. Made of what clients ask for and not of names in the code, so that it is
+ * What a key calls an HTTP route: `GET:/products/:id`. Made of what clients ask for and not of names in the code, so that it is
  * the same in every instance and after a class was renamed, and another for every other route.
  *
  * @param mounts where RouterModule puts the controller
@@ -73,6 +78,17 @@ export function routeId({ controller, handler }: HandlerPlace, mounts: readonly 
   return [methodOf(handler.method), ...details, [...new Set(patterns)].toSorted().join(',')].join(':');
 }
 
+/** What names of policies are made of at an HTTP handler: `GET products/:id`. */
+export function routeText({ controller, handler }: HandlerPlace): string {
+  return `${methodOf(handler.method)} ${pathOf(controller)}/${pathOf(handler.method)}`;
+}
+
+/** The same for a class. */
+export function classText(controller: Type): string {
+  const base = pathOf(controller);
+  return base === '' || base === '/' ? controller.name : base;
+}
+
 /** Where RouterModule puts the modules of a controller; `''` for one that it does not know. */
 export function mountsOf(controller: Type, modules: ModulesContainer): string[] {
   const owners = [...modules.values()].filter(({ controllers }) => controllers.has(controller));
@@ -83,16 +99,10 @@ export function mountsOf(controller: Type, modules: ModulesContainer): string[] 
 }
 
 /** What tells apart routes of one path. Encoded, because a version may be any text. */
-function detail(name: string, value: unknown): string[] {
+export function detail(name: string, value: unknown): string[] {
   if (value === undefined) return [];
   const texts = [value].flat().map((each) => encodeURIComponent(String(each)));
   return [`${name}=${texts.join(',')}`];
-}
-
-function routeText({ controller, handler }: Place): string {
-  const base = pathOf(controller);
-  if (handler === undefined) return base === '' || base === '/' ? controller.name : base;
-  return `${methodOf(handler.method)} ${base}/${pathOf(handler.method)}`;
 }
 
 function methodOf(handler: object): string {

@@ -1,6 +1,4 @@
-import { RequestMethod, type Type } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
-import { type DiscoveryService, MetadataScanner, type ModulesContainer } from '@nestjs/core';
+import type { DiscoveryService, ModulesContainer } from '@nestjs/core';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { FailureMode } from '../decision/decision.js';
 import { OptionReader } from '../decision/option-reader.js';
@@ -8,24 +6,32 @@ import { holdsPlaces } from '../limiter/engine.js';
 import type { LimiterLog } from '../limiter/outage.js';
 import { type Policy, readCost } from '../limiter/policy.js';
 import { unknownPolicy } from '../limiter/checks.js';
-import { checkKey, checkNeeds, checkPlan } from './check-key.js';
+import { checkAsking, checkNeeds, checkPlan } from './check-key.js';
 import type { ContextOptions, RateLimitContext, RateLimitRequest } from './context.js';
+import type { ContextAdapter } from './contexts/context-adapter.js';
 import { readSkipped, readUses, type Use } from './decorators.js';
+import { findHandlers, type Handler, notARoute } from './handlers.js';
 import { InlinePolicies } from './inline-policies.js';
 import { IDENTITY_PARTS, type IdentityPart } from './known.js';
 import { NobodyWatch } from './nobody-watch.js';
 import type { Authentication } from './options.js';
-import { type RoutePolicy, toRoutePolicy } from './route-policy.js';
-import { describePlace, type HandlerPlace, mountsOf, type Place, routeId, targetOf } from './route-name.js';
+import { type PolicyUse, type RoutePolicy, toRoutePolicy } from './route-policy.js';
+import { describePlace, type HandlerPlace, mountsOf, type Place, targetOf } from './route-name.js';
+import { readSettle } from './settle.js';
 
 /** What is decided together, and what has to be known for it of whoever is behind the request. */
 export interface Stage {
   readonly policies: readonly RoutePolicy[];
   readonly needs: readonly IdentityPart[];
+  /** Whether some have lists of whom they skip or deny. */
+  readonly isListed: boolean;
+  /** Whether some are settled when the request has ended. */
+  readonly settles: boolean;
 }
 
-/** What applies to one handler. */
+/** What applies to one handler, as one kind of calls asks for it. */
 export interface Route {
+  readonly context: ContextAdapter;
   /** What keys call it. */
   readonly id: string;
   readonly place: HandlerPlace;
@@ -33,7 +39,7 @@ export interface Route {
   readonly before: Stage;
   /** Decided when they have, where they authenticate. */
   readonly after: Stage;
-  /** Whether all of it is known from the head of a request alone. */
+  /** Whether all of it is known from the head of an HTTP request alone. */
   readonly early: boolean;
   /** Whether it was written to answer OPTIONS, and so CORS preflights. */
   readonly answersOptions: boolean;
@@ -47,11 +53,11 @@ export interface RouteTableOptions extends ContextOptions {
 
 /**
  * Which policies apply to which handler: merged once, when the application boots, from `everyRoute`, the class and
- * the handler, so that a request costs two look-ups.
+ * the handler, so that a request costs three look-ups.
  */
 export class RouteTable {
-  readonly #routes = new Map<object, Map<object, Route>>();
-  readonly #scanner = new MetadataScanner();
+  /** By type of context, class and handler. */
+  readonly #routes = new Map<string, Map<object, Map<object, Route>>>();
   readonly #nobody: NobodyWatch;
   #inline: InlinePolicies;
 
@@ -67,13 +73,19 @@ export class RouteTable {
     this.#inline = new InlinePolicies([], options.policies, options.onStoreFailure);
   }
 
-  /** Every route that something applies to, in the order in which controllers and handlers were found. */
+  /** Every route that something applies to, in the order in which handlers were found. */
   routes(): readonly Route[] {
-    return [...this.#routes.values()].flatMap((byHandler) => [...byHandler.values()]);
+    const byClass = [...this.#routes.values()].flatMap((ofType) => [...ofType.values()]);
+    return byClass.flatMap((byHandler) => [...byHandler.values()]);
   }
 
-  find(controller: object, handler: object): Route | undefined {
-    return this.#routes.get(controller)?.get(handler);
+  /** The kinds of calls of which some are limited. */
+  contexts(): readonly ContextAdapter[] {
+    return [...new Set(this.routes().map(({ context }) => context))];
+  }
+
+  find(type: string, controller: object, handler: object): Route | undefined {
+    return this.#routes.get(type)?.get(controller)?.get(handler);
   }
 
   /**
@@ -82,35 +94,12 @@ export class RouteTable {
    * @throws {RateLimitConfigError} for the first that cannot work, with the handler's name
    */
   build(): void {
-    for (const provider of classesOf(this.discovery.getProviders())) {
-      for (const place of [{ controller: provider }, ...this.#methodsOf(provider)]) {
-        refuseDecorated(place, 'Inject RateLimiter and call consume() here instead.');
-      }
-    }
-    const classes = classesOf(this.discovery.getControllers()).map((controller): Place => ({ controller }));
-    const handlers = classes.flatMap(({ controller }) => this.#handlersOf(controller));
+    const { classes, handlers } = findHandlers(this.discovery);
     const { policies, onStoreFailure } = this.options;
-    for (const [name, policy] of policies) checkKey(`policy "${name}"`, policy.key, this.options);
+    for (const [name, policy] of policies) checkAsking(`policy "${name}"`, policy, this.options);
     this.#inline = new InlinePolicies([...classes, ...handlers], policies, onStoreFailure);
     for (const place of [...classes, ...handlers]) this.#check(place);
-    for (const place of handlers) this.#addRoute(place);
-  }
-
-  /** Only handlers of HTTP routes pass the guard: a decorator on another method would limit nothing. */
-  #handlersOf(controller: Type): HandlerPlace[] {
-    const [handlers, others]: [HandlerPlace[], HandlerPlace[]] = [[], []];
-    for (const place of this.#methodsOf(controller)) {
-      (Reflect.hasMetadata(PATH_METADATA, targetOf(place)) ? handlers : others).push(place);
-    }
-    for (const place of others) refuseDecorated(place, 'Put it on the handler.');
-    return handlers;
-  }
-
-  #methodsOf(controller: Type): HandlerPlace[] {
-    const prototype = controller.prototype as Record<string, object>;
-    return this.#scanner
-      .getAllMethodNames(prototype)
-      .map((name) => ({ controller, handler: { name, method: prototype[name]! } }));
+    for (const place of handlers) for (const context of place.contexts) this.#addRoute(place, context);
   }
 
   /** What a class or handler says has to be right, whether there is a route that it applies to or not. */
@@ -134,13 +123,32 @@ export class RouteTable {
     throw unknownPolicy(`@SkipRateLimit at ${describePlace(place)}`, skipped[wrong], policies.keys());
   }
 
-  #addRoute(place: HandlerPlace): void {
+  #addRoute(place: Handler, context: ContextAdapter): void {
+    const policies = this.#applying(place, context);
+    if (policies.length === 0) return;
+    const why = context.unfit?.(place);
+    if (why !== undefined) throw notARoute(place, why);
+    const ofType = this.#routes.get(context.type) ?? new Map<object, Map<object, Route>>();
+    const byHandler = ofType.get(place.controller) ?? new Map<object, Route>();
+    byHandler.set(targetOf(place), {
+      context,
+      id: context.routeId(place, mountsOf(place.controller, this.modules)),
+      place,
+      before: toStage(policies.filter(({ waits }) => !waits)),
+      after: toStage(policies.filter(({ waits }) => waits)),
+      early: context.isRefusedEarly && policies.every((policy) => policy.early),
+      answersOptions: context.answersOptions?.(place) ?? false,
+    });
+    this.#routes.set(context.type, ofType.set(place.controller, byHandler));
+  }
+
+  /** What is said later, and closer to the handler, says how a policy is used there. */
+  #applying(place: Handler, { hasEveryRoute }: ContextAdapter): RoutePolicy[] {
     const owner: Place = { controller: place.controller };
     const [ofClass, ofHandler] = [targetOf(owner), targetOf(place)];
-    // What is said later, and closer to the handler, says how a policy is used there.
     const merged = new Map<string, RoutePolicy>();
     for (const [from, uses] of [
-      [owner, this.options.everyRoute.map((policy): Use => ({ policy }))],
+      [owner, hasEveryRoute ? this.options.everyRoute.map((policy): Use => ({ policy })) : []],
       [owner, readUses(ofClass)],
       [place, readUses(ofHandler)],
     ] as const) {
@@ -150,20 +158,9 @@ export class RouteTable {
       }
     }
     const skips = [readSkipped(ofClass), readSkipped(ofHandler)];
-    const policies = [...merged.values()].filter(({ policy: { name } }) => {
+    return [...merged.values()].filter(({ policy: { name } }) => {
       return !skips.some((names) => names === 'all' || names.includes(name));
     });
-    if (policies.length === 0) return;
-    const answersOptions = Reflect.getMetadata(METHOD_METADATA, ofHandler) === RequestMethod.OPTIONS;
-    const byHandler = this.#routes.get(place.controller) ?? new Map<object, Route>();
-    const id = routeId(place, mountsOf(place.controller, this.modules));
-    const before = toStage(policies.filter(({ waits }) => !waits));
-    const after = toStage(policies.filter(({ waits }) => waits));
-    const early = policies.every((policy) => policy.early);
-    this.#routes.set(
-      place.controller,
-      byHandler.set(ofHandler, { id, place, before, after, early, answersOptions }),
-    );
   }
 
   #routePolicy(place: Place, { policy: named, use }: Use): RoutePolicy {
@@ -179,16 +176,11 @@ export class RouteTable {
           'Inject RateLimiter, and call consume() and release() around the work.',
       );
     }
-    checkKey(describePlace(place), policy.key, this.options);
+    checkAsking(describePlace(place), policy, this.options);
     checkPlan(describePlace(place), policy, this.options);
-    let cost = policy.cost;
-    if (use !== undefined) {
-      const options = new OptionReader(`@RateLimit at ${describePlace(place)}`, use);
-      cost = readCost(options, policy.cost);
-      options.done();
-    }
-    checkNeeds(describePlace(place), cost);
-    return toRoutePolicy(policy, cost, this.options, this.authentication, this.#nobody);
+    const used = readUse(`@RateLimit at ${describePlace(place)}`, named, use, policy);
+    checkNeeds(describePlace(place), used.cost);
+    return toRoutePolicy(policy, used, this.options, this.authentication, this.#nobody);
   }
 
   #configured(place: Place, name: unknown): Policy<RateLimitContext> {
@@ -212,25 +204,22 @@ export function isSpared({ method, headers }: RateLimitRequest, { answersOptions
   return answersOptions && method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
+/** What is said of a policy where it is used: beside its name, or in a policy that is written there. */
+function readUse(where: string, named: unknown, use: unknown, { cost }: Policy<RateLimitContext>): PolicyUse {
+  if (use === undefined)
+    return { cost, settle: readSettle(where, (Object(named) as { settle?: unknown }).settle) };
+  const options = new OptionReader(where, use);
+  const used = { cost: readCost(options, cost), settle: readSettle(where, options.value('settle')) };
+  options.done();
+  return used;
+}
+
 function toStage(policies: readonly RoutePolicy[]): Stage {
   const needs = new Set(policies.flatMap((policy) => policy.needs));
-  return { policies, needs: IDENTITY_PARTS.filter((part) => needs.has(part)) };
-}
-
-function classesOf(wrappers: ReturnType<DiscoveryService['getControllers']>): Type[] {
-  const classes = wrappers
-    .map(({ metatype }) => metatype)
-    .filter((metatype) => typeof metatype === 'function');
-  // A factory is a function as well, but has no methods to decorate.
-  return [...new Set(classes as Type[])].filter((metatype) => typeof metatype.prototype === 'object');
-}
-
-function refuseDecorated(place: Place, mend: string): void {
-  const target = targetOf(place);
-  if (readUses(target).length === 0 && readSkipped(target).length === 0) return;
-  throw new RateLimitConfigError(
-    'NOT_A_ROUTE',
-    describePlace(place),
-    `@RateLimit and @SkipRateLimit work on controllers and their HTTP handlers, and have no effect here. ${mend}`,
-  );
+  return {
+    policies,
+    needs: IDENTITY_PARTS.filter((part) => needs.has(part)),
+    isListed: policies.some(({ isListed }) => isListed),
+    settles: policies.some(({ settle }) => settle !== undefined),
+  };
 }

@@ -2,7 +2,7 @@ import { RateLimitConfigError, show } from '../../decision/config-error.js';
 import type { Key } from '../../limiter/policy.js';
 import type { RateLimitContext } from '../context.js';
 import { textOf } from '../text-of.js';
-import { isNobody, isOwn, keyResolver, type KeyResolver, type KeyTraits } from './resolver.js';
+import { isNobody, keyResolver, type KeyResolver, traitsOf } from './resolver.js';
 
 type Parts = [Key<RateLimitContext>, ...Key<RateLimitContext>[]];
 
@@ -43,16 +43,6 @@ export function firstOf(...resolvers: Parts): KeyResolver {
     ...traitsOf(all),
     isNobody: (context) => all.every((part) => isNobody(part, context)),
   });
-}
-
-/** What all parts need together. */
-function traitsOf(parts: readonly KeyResolver[]): KeyTraits {
-  return {
-    needs: [...new Set(parts.flatMap(({ needs = [] }) => needs))],
-    hashes: parts.some(({ hashes }) => hashes === true),
-    own: parts.some(isOwn),
-    head: parts.every(({ head }) => head === true),
-  };
 }
 
 function labelOf(resolver: KeyResolver, index: number): string {

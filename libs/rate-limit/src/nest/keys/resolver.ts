@@ -38,6 +38,16 @@ export function isOwn({ own, label, needs }: Partial<KeyResolver>): boolean {
   return own ?? (label === undefined && needs === undefined);
 }
 
+/** What all parts of a key, or of a list, need together. */
+export function traitsOf(parts: readonly Partial<KeyResolver>[]) {
+  return {
+    needs: [...new Set(parts.flatMap(({ needs = [] }) => needs))],
+    hashes: parts.some(({ hashes }) => hashes === true),
+    own: parts.some(isOwn),
+    head: parts.every(({ head }) => head === true),
+  };
+}
+
 /** Whether a key that asks for somebody's identity finds nobody. One that does not ask always has something. */
 export function isNobody(resolver: KeyResolver, context: RateLimitContext): boolean {
   if (resolver.isNobody !== undefined) return resolver.isNobody(context);

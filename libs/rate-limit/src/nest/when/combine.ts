@@ -1,6 +1,7 @@
 import { RateLimitConfigError, show } from '../../decision/config-error.js';
 import type { RateLimitContext } from '../context.js';
-import { ask, predicate, type Predicate, traitsOf } from './predicate.js';
+import { traitsOf } from '../keys/resolver.js';
+import { ask, predicate, type Predicate } from './predicate.js';
 
 type Parts = [Predicate, ...Predicate[]];
 

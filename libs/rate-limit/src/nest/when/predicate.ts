@@ -1,6 +1,6 @@
 import { RateLimitConfigError, show } from '../../decision/config-error.js';
 import type { RateLimitContext } from '../context.js';
-import { isOwn, type KeyTraits } from '../keys/resolver.js';
+import type { KeyTraits } from '../keys/resolver.js';
 import { isThenable } from '../thenable.js';
 
 /** What those of `when` know of themselves, as keys do. With `head`, the answer is also never a promise. */
@@ -44,14 +44,4 @@ function isYes(where: string, answer: unknown): boolean {
     where,
     `its function must answer true or false, not ${got}. Compare what it gives, or convert it: Boolean(…).`,
   );
-}
-
-/** What all of them need together. */
-export function traitsOf(parts: readonly Predicate[]): PredicateTraits {
-  return {
-    needs: [...new Set(parts.flatMap(({ needs = [] }) => needs))],
-    hashes: parts.some(({ hashes }) => hashes === true),
-    own: parts.some(isOwn),
-    head: parts.every(({ head }) => head === true),
-  };
 }
