@@ -77,6 +77,11 @@ describe('the built sample', () => {
     expect(await endOf(child)).toEqual([null, 'SIGTERM']);
   });
 
+  test('lets the office look as often as it likes', async () => {
+    const { url } = await startMain({ OFFICE_NETWORKS: '192.0.2.0/24,127.0.0.0/8' });
+    expect(await seven(url)).toEqual(Array(7).fill(200));
+  });
+
   test('says first that it counts in Valkey, and where, and lets go of it on SIGTERM', async () => {
     const server = await ownValkey();
     const { child, url, lines } = await startMain({ VALKEY_URL: server.url });

@@ -27,6 +27,13 @@ describe.each(sampleCases)("the sample's admin on %s, counting in %s", (adapter,
     return Object.fromEntries(body.usage.map(({ policy, ...numbers }) => [policy, numbers]));
   };
 
+  test('tells what the policies in shadow would have done, to the admin alone', async () => {
+    await statuses(app, '/products', 5);
+    expect((await app.fetch('/admin/shadows')).status).toBe(401);
+    const response = await app.fetch('/admin/shadows', { headers });
+    expect(await response.json()).toEqual({ 'api-next': { allowed: 3, denied: 2 } });
+  });
+
   test("shows a tenant's usage, and takes none of it", async () => {
     await app.fetch('/v1/search?pages=4', as('acme'));
     const response = await ask('acme/usage');

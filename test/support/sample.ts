@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach } from '@jest/globals';
 import type { DynamicModule, FactoryProvider } from '@nestjs/common';
+import { WsAdapter } from '@nestjs/platform-ws';
 import type { Redis } from 'iovalkey';
 import type { RateLimitModuleOptions } from 'nestjs-valkey-rate-limit';
 import { AppModule } from '../../apps/api/src/app.module.js';
@@ -54,7 +55,10 @@ export async function startSample(adapter: AdapterName, options: SampleOptions =
   try {
     return await startApp(AppModule, adapter, {
       module: (builder) => builder.overrideProvider(provide).useFactory({ factory, inject }),
-      ...(options.app && { app: options.app }),
+      app: (app) => {
+        app.useWebSocketAdapter(new WsAdapter(app));
+        options.app?.(app);
+      },
     });
   } finally {
     setEnvironment(before);

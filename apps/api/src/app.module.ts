@@ -1,14 +1,21 @@
 import { Module } from '@nestjs/common';
+import { GraphQLModule } from '@nestjs/graphql';
 import { TerminusModule } from '@nestjs/terminus';
 import { RateLimitModule } from 'nestjs-valkey-rate-limit';
 import { AdminController } from './admin/admin.controller.js';
+import { Shadows } from './admin/shadows.js';
+import { ShadowsController } from './admin/shadows.controller.js';
 import { LoginController } from './auth/login.controller.js';
 import { Passwords } from './auth/passwords.js';
 import { Catalogue } from './catalogue/catalogue.js';
 import { ProductsController } from './catalogue/products.controller.js';
 import { SearchController } from './catalogue/search.controller.js';
 import { TenantProductsController } from './catalogue/tenant-products.controller.js';
+import { CatalogueResolver } from './graphql/catalogue.resolver.js';
+import { graphqlOptions } from './graphql/graphql.options.js';
+import { LoginResolver } from './graphql/login.resolver.js';
 import { HealthController } from './health/health.controller.js';
+import { LiveGateway } from './live/live.gateway.js';
 import { OtpController } from './otp/otp.controller.js';
 import { Sms } from './otp/sms.js';
 import { policies } from './rate-limits.js';
@@ -25,6 +32,7 @@ const DEVELOPMENT_SECRET = 'for development only';
   imports: [
     TerminusModule,
     TenantsModule,
+    GraphQLModule.forRoot(graphqlOptions),
     RateLimitModule.forRootAsync({
       imports: [TenantsModule],
       inject: [Tenants],
@@ -43,8 +51,9 @@ const DEVELOPMENT_SECRET = 'for development only';
     LoginController,
     OtpController,
     AdminController,
+    ShadowsController,
     HealthController,
   ],
-  providers: [Catalogue, Passwords, Reports, Sms],
+  providers: [Catalogue, Passwords, Reports, Shadows, Sms, CatalogueResolver, LoginResolver, LiveGateway],
 })
 export class AppModule {}

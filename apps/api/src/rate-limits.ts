@@ -1,4 +1,4 @@
-import { byPlan, definePolicies, key, type RateLimitContext } from 'nestjs-valkey-rate-limit';
+import { byPlan, definePolicies, key, type RateLimitContext, when } from 'nestjs-valkey-rate-limit';
 import { phoneIn } from './otp/phone.js';
 
 const address = key.ip();
@@ -10,6 +10,9 @@ const byCaller = { key: caller, default: 'free' } as const;
 /** Phone numbers do not belong in Valkey. */
 const phone = (context: RateLimitContext) => context.hash(phoneIn(context.request['body']));
 
+/** Such as "192.0.2.0/24,2001:db8::/32". */
+const office = (process.env['OFFICE_NETWORKS'] ?? '').split(',').filter((network) => network !== '');
+
 const bucket = (limit: number, burst: number) =>
   ({ algorithm: 'token-bucket', limit, window: '1m', burst }) as const;
 const aMinute = (limit: number) => ({ algorithm: 'sliding-counter', limit, window: '1m' }) as const;
@@ -17,8 +20,12 @@ const aDay = (limit: number) => ({ algorithm: 'quota', limit, period: 'day' }) a
 
 /** Every limit of this API. */
 export const policies = definePolicies({
-  /** A burst of five, then one more every two seconds. */
-  api: { algorithm: 'token-bucket', limit: 5, window: '10s', key: key.ip() },
+  /** A burst of five, then one more every two seconds. The office may look as often as it likes. */
+  api: { algorithm: 'token-bucket', limit: 5, window: '10s', key: key.ip(), skip: when.network(office) },
+  /** What `api` may become. It refuses nobody yet, and /admin/shadows says whom it would have refused. */
+  'api-next': { algorithm: 'token-bucket', limit: 3, window: '10s', key: key.ip(), mode: 'shadow' },
+  /** The same for messages over WebSockets, however many are open. */
+  messages: { algorithm: 'token-bucket', limit: 5, window: '10s', key: key.ip() },
 
   /** What a tenant may do in all. */
   requests: byPlan(
@@ -30,13 +37,17 @@ export const policies = definePolicies({
   /** So many a day, of the calendar on the tenant's wall. */
   reports: byPlan({ free: aDay(3), pro: aDay(50), enterprise: 'unlimited' }, byCaller),
 
-  /** Guessing passwords: without knowing how often somebody has tried, nobody may try. */
+  /**
+   * Guessing passwords: without knowing how often somebody has tried, nobody may try. Right ones are given back, and who
+   * goes on guessing is blocked, longer each time.
+   */
   login: {
     algorithm: 'sliding-log',
     limit: 5,
     window: '1m',
     key: key.join(key.ip(), key.body('username')),
     onStoreFailure: 'closed',
+    penalty: { after: 3, block: '15m', growth: 2, max: '24h' },
   },
   /** Each costs money and rings somewhere. What is no phone number is counted by address. */
   otp: {

@@ -9,7 +9,7 @@ export class LoginController {
 
   @Post()
   @HttpCode(200)
-  @RateLimit('login')
+  @RateLimit('login', { settle: 'on-success-refund' })
   @ApiBody({ schema: { example: { username: 'ada', password: 'analytical engine' } } })
   async login(@Body() body: unknown): Promise<{ user: string }> {
     const { username, password } = readCredentials(body);

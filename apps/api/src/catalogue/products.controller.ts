@@ -3,7 +3,7 @@ import { RateLimit } from 'nestjs-valkey-rate-limit';
 import { Catalogue, type Product } from './catalogue.js';
 
 @Controller('products')
-@RateLimit('api')
+@RateLimit('api', 'api-next')
 export class ProductsController {
   constructor(private readonly catalogue: Catalogue) {}
 

@@ -1,10 +1,9 @@
-import { BadRequestException, Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get, Query } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
 import { RateLimit } from 'nestjs-valkey-rate-limit';
 import { ForTenants } from '../tenants/for-tenants.js';
 import { Catalogue, type Product } from './catalogue.js';
-
-const MOST_PAGES = 10;
+import { checkPages, MOST_PAGES } from './pages.js';
 
 @Controller('v1/search')
 @ForTenants()
@@ -24,7 +23,5 @@ export class SearchController {
 
 function readPages(text: unknown): number {
   if (text === undefined) return 1;
-  const pages = typeof text === 'string' && /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  if (pages >= 1 && pages <= MOST_PAGES) return pages;
-  throw new BadRequestException(`pages is a whole number from 1 to ${MOST_PAGES}.`);
+  return checkPages(typeof text === 'string' && /^\d{1,2}$/.test(text) ? Number(text) : 0);
 }
