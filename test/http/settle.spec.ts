@@ -25,9 +25,11 @@ import {
 } from 'nestjs-valkey-rate-limit';
 import { until } from '../../tools/until.js';
 import { adapters, type RunningApp } from '../support/app.js';
-import { type LooseLimiter, Limit, startLittle } from '../support/little.js';
+import { callsOf, lookInto } from '../support/client.js';
+import { type LooseLimiter, Limit, LONG, startLittle } from '../support/little.js';
 import { LimiterLogs } from '../support/logs.js';
 import { refusalOf } from '../support/refusal.js';
+import { ownValkey } from '../support/valkey.js';
 
 const START = 1_000_000_000_000;
 const ten = { algorithm: 'sliding-log', limit: 10, window: '1h' } as const;
@@ -112,6 +114,13 @@ class Routes {
     return new StreamableFile(chunks);
   }
 
+  @Get('counted')
+  @Limit('counter', { settle: 'on-success-refund' })
+  @Limit('watched')
+  counted() {
+    return 'done';
+  }
+
   @Get('both')
   @Limit('success', { settle: 'on-success-refund' })
   @Limit('watched')
@@ -120,7 +129,13 @@ class Routes {
   }
 }
 
-const policies = { success: { ...ten, limit: 3 }, failure: ten, watched: { ...ten, limit: 8 }, tokens: ten };
+const policies = {
+  success: { ...ten, limit: 3 },
+  failure: ten,
+  watched: { ...ten, limit: 8 },
+  tokens: ten,
+  counter: { algorithm: 'fixed-window', limit: 10, window: LONG } as const,
+};
 let prefixes = 0;
 
 afterEach(() => {
@@ -264,6 +279,44 @@ describe.each(
     expect(limiter).toBeDefined();
     await Promise.all(Array.from({ length: 250 }, () => app.fetch('/success')));
     await until('all to be given back', async () => (await left('success')) === 10_000);
+  });
+});
+
+describe.each(adapters)('a cost that is settled on %s, and Valkey,', (adapter) => {
+  const start = async (url: string) => {
+    const logs = new LimiterLogs();
+    const limits = { policies, valkey: url, deadline: '5s', clock: () => START } as const;
+    return { app: await startLittle(adapter, limits, [Routes], { module: logs.install }), logs };
+  };
+
+  test('takes one call before and one after, however many policies there are', async () => {
+    const { url } = await ownValkey();
+    const client = lookInto(url);
+    const { app } = await start(url);
+    const counters = async () => (await client.keys('*:counter:fw')).length;
+    // The server learns the scripts.
+    await app.fetch('/counted');
+    await until('the first is settled', async () => (await counters()) === 0);
+    await client.config('RESETSTAT');
+    await app.fetch('/counted');
+    await until('the second is settled', async () => (await counters()) === 0);
+    expect(await callsOf(client, 'evalsha')).toBe(2);
+  });
+
+  test('stays as it was reserved where Valkey has gone, and nothing else comes of it', async () => {
+    const server = await ownValkey();
+    const { app, logs } = await start(server.url);
+    const slow = app.fetch('/slow');
+    const client = lookInto(server.url);
+    await until('it is counted', async () => (await client.dbsize()) === 1);
+    client.disconnect();
+    await server.stop();
+    release();
+    expect((await slow).status).toBe(200);
+    await until('the outage is told', () => logs.lines.some((line) => line.includes('does not decide')));
+    // Nobody has to be told that nothing was given back, and nothing is thrown into the void.
+    expect(logs.lines.filter((line) => !line.startsWith('log: '))).toHaveLength(1);
+    await app.close();
   });
 });
 
