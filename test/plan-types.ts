@@ -14,6 +14,7 @@ import {
   type RateLimitContext,
   type RateLimiter,
   RateLimitModule,
+  when,
 } from 'nestjs-valkey-rate-limit';
 
 declare const plan: PlanName;
@@ -29,6 +30,15 @@ const two = byPlan({ free: bucket, staff: 'unlimited' }, { default: 'free' });
 const three = byPlan({ free: bucket, pro: { ...bucket, burst: 50 }, staff: 'unlimited' }, { default: 'pro' });
 byPlan({ free: fixed }, { default: 'free', key: key.tenant(), cost: ({ tenant }) => (tenant ? 1 : 2) });
 byPlan({ free: fixed }, { default: 'free', key: key.user(), onStoreFailure: 'closed' });
+byPlan({ free: fixed }, { default: 'free', mode: 'shadow', penalty: { after: 3, block: '15m' } });
+byPlan({ free: fixed }, { default: 'free', skip: when.network('192.0.2.0/24'), deny: () => false });
+byPlan({ free: fixed }, { default: 'free', name: 'free', settle: 'on-success-refund' });
+// @ts-expect-error a word that there is not
+byPlan({ free: fixed }, { default: 'free', settle: 'on-error-refund' });
+// @ts-expect-error a word that there is not
+byPlan({ free: fixed }, { default: 'free', mode: 'quiet' });
+// @ts-expect-error a penalty without its block
+byPlan({ free: fixed }, { default: 'free', penalty: { after: 3 } });
 
 // Together they may have the same plans, some more, or quite others.
 const others = byPlan({ basic: bucket, gold: bucket }, { default: 'basic' });

@@ -84,7 +84,9 @@ describe.each(['memory', 'valkey'] as const)('a policy in shadow on %s', (store)
     const [first, second] = [await take('places'), await take('places')];
     expect(first).toMatchObject({ outcome: 'allowed', lease: expect.any(String) });
     expect(second).toMatchObject({ outcome: 'allowed', shadow: { outcome: 'denied' } });
-    expect(second).not.toHaveProperty('lease');
+    // Whoever releases what it was told does no harm, and code needs not know of shadows.
+    await limiter.release(any('places'), { key: 'ada', ...(second as { lease: string }) });
+    expect(await limiter.peek(any('places'), { key: 'ada' })).toMatchObject({ remaining: 0 });
   });
 
   test('a penalty would have been one', async () => {

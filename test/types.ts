@@ -260,6 +260,8 @@ export function read(decision: Decision): number | undefined {
   if (decision.outcome === 'unidentified') return decision.remaining;
   // @ts-expect-error nobody was asked
   if (decision.outcome === 'forbidden') return decision.remaining;
+  // @ts-expect-error nothing was counted
+  if (decision.outcome === 'shed') return decision.remaining;
   return decision.retryAfterMs;
 }
 

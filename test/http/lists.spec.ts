@@ -29,6 +29,12 @@ const limits: LooseOptions = {
     },
     asked: { ...two, key: key.global(), skip: asked },
     refused: { ...two, key: key.global(), deny: asked },
+    throwing: {
+      ...two,
+      deny: () => {
+        throw new Error('A fault that a test wants.');
+      },
+    },
     other: { ...two, limit: 100, key: key.global() },
     shadow: { ...two, limit: 0, deny: when.network('203.0.113.0/24'), mode: 'shadow' },
   },
@@ -66,6 +72,12 @@ class Routes {
   @Get('refused')
   @Limit('refused', 'other')
   refused(): string {
+    return '';
+  }
+
+  @Get('two')
+  @Limit('asked', 'throwing')
+  two(): string {
     return '';
   }
 
@@ -183,6 +195,16 @@ describe.each(adapters)('the lists of a policy on %s', (adapter) => {
       expect(await left('other')).toBe(100);
     },
   );
+
+  test('one that throws beside one that fails later ends no process', async () => {
+    await start();
+    // The first rejects a turn later than the second would throw, which is therefore not asked.
+    asked.mockImplementation((async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new Error('A fault that a test wants.');
+    }) as never);
+    expect(await statuses(app, '/two', 2)).toEqual([500, 500]);
+  });
 
   test('in shadow it admits everybody, and says so to whoever listens', async () => {
     await start();

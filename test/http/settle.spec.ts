@@ -321,6 +321,14 @@ describe.each(adapters)('a cost that is settled on %s, and Valkey,', (adapter) =
 });
 
 describe('what cannot be settled', () => {
+  test('a policy with a name says where that is said', async () => {
+    const { code, message } = await refusalOf({ policies: { ten: { ...ten, settle: 'on-success-refund' } } });
+    expect(code).toBe('SETTLE_AT_HANDLER');
+    expect(message).toBe(
+      'policy "ten": settle is said where the policy is used: @RateLimit(\'ten\', { settle: … }).',
+    );
+  });
+
   test.each([
     [
       'on-success',

@@ -14,6 +14,7 @@ export type {
   DeniedDecision,
   FailureMode,
   ForbiddenDecision,
+  ShedDecision,
   StoreName,
   UnavailableDecision,
   UnidentifiedDecision,
@@ -32,7 +33,9 @@ export {
   type LeaseOptions,
   RateLimiter,
   type RefundOptions,
+  type ScheduleOptions,
 } from './limiter/rate-limiter.js';
+export { ScheduleError, type ScheduleFailure } from './limiter/schedule.js';
 export type { LimitDescription, PolicyDescription, RouteDescription } from './limiter/route-description.js';
 // A star, because only what is exported by one can be merged into from outside.
 export type * from './limiter/register.js';
@@ -61,8 +64,10 @@ export {
 export { RateLimitException } from './nest/rate-limit.exception.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
 export { RateLimitHealth, type RateLimitHealthResult } from './nest/rate-limit.health.js';
+export { Priority, type PriorityName } from './nest/priority.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export type { Outcome, Settle } from './nest/settle.js';
+export type { FleetOptions, ShedOptions, WorkerOptions } from './nest/shed-options.js';
 export { when } from './nest/when.js';
 export type { Predicate, PredicateTraits } from './nest/when/predicate.js';
 export { StoreUnavailableError } from './storage/store.js';

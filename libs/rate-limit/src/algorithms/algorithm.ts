@@ -37,6 +37,14 @@ export interface Quota {
   readonly unit: 'requests' | 'concurrent-requests';
 }
 
+/** How requests wait for their turn. */
+export interface Queue {
+  /** The longest that one may have to wait. */
+  readonly longestDelayMs: number;
+  /** How many may wait in one process. */
+  readonly maxWaiting: number;
+}
+
 /**
  * One way to count. The step is written twice: here and, line by line, in the `.lua` file beside it, which says in its
  * head how the state is written in Valkey. What a client is told is worked out once, here, from what the step found
@@ -51,6 +59,10 @@ export interface Algorithm<Options, Params = unknown, State = unknown> {
   /** Reads and checks the options of a policy and works out the integers that the step needs. Runs at boot only. */
   compile(options: OptionReader): Params;
   quota(params: Params): Quota;
+  /** Of one whose allowed requests wait for their turn. */
+  queue?(params: Params): Queue;
+  /** Of one whose requests hold places: for how long they are held that are not renewed, in milliseconds. */
+  leaseMs?(params: Params): number;
   /** The parameters as the Lua twin reads them from ARGV, in its order. */
   args(params: Params): readonly number[];
   /** Further parameters, behind those, that are not the same for every call. */

@@ -1,7 +1,7 @@
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { AllowedVerdict, DeniedVerdict } from '../decision/decision.js';
 import type { OptionReader } from '../decision/option-reader.js';
-import type { Algorithm, Ask, Quota, Step } from './algorithm.js';
+import type { Algorithm, Ask, Queue, Quota, Step } from './algorithm.js';
 import { concurrency } from './concurrency/concurrency.js';
 import { fixedWindow } from './fixed-window/fixed-window.js';
 import { leakyBucket } from './leaky-bucket/leaky-bucket.js';
@@ -34,6 +34,10 @@ export type AlgorithmOptions = {
 export interface Rule {
   readonly algorithm: AlgorithmName;
   readonly quota: Quota;
+  /** Of one whose allowed requests wait for their turn. */
+  readonly queue?: Queue | undefined;
+  /** Of one whose requests hold places: for how long they are held that are not renewed, in milliseconds. */
+  readonly leaseMs?: number | undefined;
   /** The algorithm's id, which is also how its keys end: another algorithm's state is never taken for its own. */
   readonly id: string;
   /** What the algorithm in the script reads from ARGV. */
@@ -41,6 +45,8 @@ export interface Rule {
   readonly readings: number;
   /** Of a rule that blocks whoever goes on asking: what the script reads of it from ARGV. */
   readonly penalty?: readonly string[];
+  /** The same without it, for what is no request of a client but settles one. */
+  readonly settling?: Rule;
   step(state: unknown, now: number, ask: Ask): Step<unknown>;
   allowed(reading: readonly number[], taken: number): AllowedVerdict;
   denied(reading: readonly number[], cost: number): DeniedVerdict;
@@ -68,6 +74,8 @@ export function compileRule(options: OptionReader): Rule {
   return {
     algorithm: name as AlgorithmName,
     quota: algorithm.quota(params),
+    queue: algorithm.queue?.(params),
+    leaseMs: algorithm.leaseMs?.(params),
     id: algorithm.id,
     args:
       callArgs === undefined

@@ -102,6 +102,15 @@ export interface ForbiddenDecision {
   readonly shadow?: true;
 }
 
+/** There is not enough for all, whatever the limits of the client allow. Nothing was taken, or it is given back. */
+export interface ShedDecision {
+  readonly outcome: 'shed';
+  readonly policy: string;
+  readonly cost: 0;
+  /** It still waited for its turn; this process is saturated; all places of the fleet are taken. */
+  readonly reason: 'shutting-down' | 'saturated' | 'fleet';
+}
+
 /**
  * The outcome of one attempt.
  *
@@ -114,7 +123,8 @@ export type Decision =
   | UnavailableDecision
   | UnlimitedDecision
   | UnidentifiedDecision
-  | ForbiddenDecision;
+  | ForbiddenDecision
+  | ShedDecision;
 
 /** Whether a request with these decisions may go on. */
 export function passes(decisions: readonly Decision[]): boolean {
@@ -128,6 +138,7 @@ export function rejects(decision: Decision): boolean {
     case 'unlimited':
       return false;
     case 'denied':
+    case 'shed':
       return true;
     case 'unavailable':
       return decision.onStoreFailure === 'closed' && decision.shadow === undefined;

@@ -25,8 +25,8 @@ export function clientAddress(
 }
 
 /**
- * The whole of a client's address, read as {@link clientAddress} reads it, in groups of 16 bits: two of IPv4, eight of
- * IPv6.
+ * The whole of a client's address, spelt as {@link clientAddress} takes it, in groups of 16 bits: two of IPv4, eight of
+ * IPv6. The socket's counts only where none is reported.
  *
  * @example
  * wholeAddress('::ffff:102:304', undefined) // [0x102, 0x304]
@@ -35,7 +35,8 @@ export function wholeAddress(
   reported: string | undefined,
   socket: string | undefined,
 ): readonly number[] | undefined {
-  const address = read(reported) ?? read(socket);
+  // What is no address is nobody's: the socket may be a proxy's, and not on a list for whoever is behind it.
+  const address = read(reported === undefined ? socket : reported);
   if (address === undefined) return undefined;
   if (typeof address === 'string') return ipv4Groups(address.split('.'));
   return isMappedIPv4(address) ? address.slice(6) : address;

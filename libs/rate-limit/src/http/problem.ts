@@ -41,7 +41,10 @@ export function refuse(decisions: readonly Decision[]): Refusal {
   if (forbidden.length > 0) return kindOf(forbid, forbidden, Infinity);
   const violated = rejected.filter((decision) => decision.outcome === 'denied');
   const closed = rejected.filter(({ outcome }) => outcome !== 'denied');
-  if (closed.length > 0) return kindOf(reducedCapacity, closed, UNAVAILABLE_RETRY_MS);
+  if (closed.length > 0) {
+    const isShed = closed.every(({ outcome }) => outcome === 'shed');
+    return kindOf(isShed ? shed : reducedCapacity, closed, UNAVAILABLE_RETRY_MS);
+  }
   const waits = violated.map(({ retryAfterMs }) => retryAfterMs ?? Infinity);
   const isAbuse = violated.some(({ penaltyMs }) => penaltyMs !== undefined);
   return kindOf(isAbuse ? abnormalUsage : quotaExceeded, violated, Math.max(...waits));
@@ -91,6 +94,14 @@ function forbid(names: readonly string[]): Problem {
     title: 'Forbidden',
     status: 403,
     detail: `${names.map((name) => `"${name}"`).join(', ')} does not admit this client.`,
+  };
+}
+
+/** The same for whoever was refused so that others can be served. */
+function shed(names: readonly string[], retryAfter: number | undefined): Problem {
+  return {
+    ...reducedCapacity(names, retryAfter),
+    detail: `There is not enough for all. ${advice(retryAfter)}`,
   };
 }
 

@@ -1,4 +1,5 @@
 import { RateLimitConfigError, show } from '../decision/config-error.js';
+import { parseDuration } from '../decision/duration.js';
 
 /** For whoever names a policy that is not there. */
 export function unknownPolicy(where: string, name: unknown, known: Iterable<string>): RateLimitConfigError {
@@ -41,5 +42,17 @@ export function checkedAt(policy: string, at: unknown): number | undefined {
     'INVALID_AT',
     `policy "${policy}"`,
     `at must be the time that the decision carries, in whole milliseconds since 1970, not ${show(at)}.`,
+  );
+}
+
+/** In milliseconds; `Infinity` where it is left out. */
+export function checkedMaxWait(policy: string, maxWait: unknown): number {
+  if (maxWait === undefined) return Infinity;
+  const milliseconds = parseDuration(maxWait);
+  if (milliseconds !== undefined) return milliseconds;
+  throw new RateLimitConfigError(
+    'INVALID_MAX_WAIT',
+    `policy "${policy}"`,
+    `maxWait must be a duration such as '10s' or a whole number of milliseconds, not ${show(maxWait)}.`,
   );
 }

@@ -11,9 +11,11 @@ import type { LimiterLog } from './outage.js';
 import type { Limit, PlanLimit } from './limit.js';
 import type { LimitOverrides } from './overrides.js';
 import type { Policy } from './policy.js';
+import { decideApart, shadowsApart } from './shadows-apart.js';
 import { Slices } from './slices.js';
 import { storeKey } from './store-key.js';
 import { planOf, toDecisions } from './to-decisions.js';
+import { Turns } from './turns.js';
 import { type StoreState, WatchedStore } from './watched-store.js';
 
 /** Whom a policy is applied to. */
@@ -56,15 +58,27 @@ export class Engine {
   /** None where the store is in this process: nothing is saved there. */
   readonly #slices: Slices | undefined;
   readonly #decided = new Subject<Decision>();
+  readonly #told = this.#decided.asObservable();
+  /** Those who wait for their turn. */
+  readonly turns = new Turns();
+
+  /** Which part of the store keeps what. */
+  readonly #shards: Pick<Store, 'shardOf'>;
 
   constructor(private readonly options: EngineOptions) {
     const { store, prefix, log, denyCacheMs, clock } = options;
     this.#local = new Local(clock);
     this.#denials = denyCacheMs === undefined ? undefined : new DenyCache(denyCacheMs, clock);
     this.#store = new WatchedStore(store, prefix, log, (...recovered) => this.#local.handOver(...recovered));
+    this.#shards = store.shardOf === undefined ? {} : { shardOf: (key) => store.shardOf!(key) };
     if (store.name === 'memory') return;
     const ask = (attempts: readonly Attempt[]) => this.#store.decide(attempts);
     this.#slices = new Slices({ ask, giveBack: (attempt) => this.#tell(attempt), clock });
+  }
+
+  /** By the clock that was handed in, or else by one that never goes back, in milliseconds. */
+  now(): number {
+    return this.options.clock?.() ?? performance.now();
   }
 
   /** Where it counts: `Valkey at 127.0.0.1:6379`. */
@@ -84,7 +98,7 @@ export class Engine {
 
   /** What is decided, as it is decided. Nobody pays for it while nobody listens. */
   get decisions$(): Observable<Decision> {
-    return this.#decided;
+    return this.#told;
   }
 
   /** Limits that change while running. */
@@ -100,6 +114,7 @@ export class Engine {
   }
 
   async close(): Promise<void> {
+    this.turns.close();
     this.options.overrides.close();
     await this.#slices?.close();
     await this.#store.close();
@@ -148,6 +163,13 @@ export class Engine {
   }
 
   #ask(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
+    const apart = shadowsApart(attempts, this.#shards);
+    if (apart.length === 0) return this.#askTogether(attempts);
+    const ask = (each: readonly PolicyAttempt[]) => this.#askTogether(each);
+    return decideApart(attempts, apart, ask, (...taken) => this.giveBack(...taken));
+  }
+
+  #askTogether(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
     // Before it is asked, as it may decide while this process is held up. One in this process answers at once.
     const askedAt = this.#store.name === 'memory' ? undefined : this.#denials?.now();
     const answer = (this.#slices ?? this.#store).decide(attempts);
@@ -164,13 +186,28 @@ export class Engine {
   }
 
   /**
-   * Gives back what attempts took. What cannot be given back comes back by itself.
+   * Gives back what attempts took, but for some. What cannot be given back comes back by itself: also a turn in the middle of
+   * a line, as those behind it have theirs already, and whoever comes next would get the turn of the last of them.
    */
-  async giveBack(attempts: readonly Applied[], decisions: readonly Decision[]): Promise<void> {
+  async giveBack(
+    attempts: readonly PolicyAttempt[],
+    decisions: readonly Decision[],
+    except: readonly PolicyAttempt[] = [],
+  ): Promise<void> {
     const asked = decisions.map(async (decision, index) => {
-      if (decision.outcome === 'allowed') await this.settle(attempts[index]!, decision, 0);
+      const attempt = attempts[index]!;
+      if (decision.outcome !== 'allowed' || except.includes(attempt)) return;
+      if (attempt.rule.queue === undefined || (await this.#isLast(attempt, decision))) {
+        await this.settle(attempt, decision, 0);
+      }
     });
     await Promise.allSettled(asked);
+  }
+
+  /** Whether nobody stands behind it: the line ends with its turn. To the rounded millisecond. */
+  async #isLast(attempt: PolicyAttempt, { at, resetMs, store }: AllowedDecision): Promise<boolean> {
+    const line = await this.ask(attempt, { cost: 0 }, store);
+    return line !== undefined && line.at + line.verdicts[0]!.resetMs <= at + resetMs + 1;
   }
 
   /**
@@ -183,13 +220,17 @@ export class Engine {
     const { at, lease, store } = decision;
     const missing = cost - decision.cost;
     if (missing < 0) {
-      await this.ask(applied, { cost: missing, at, ...(lease !== undefined && { lease }) }, store);
+      await this.#settle(applied, { cost: missing, at, ...(lease !== undefined && { lease }) }, store);
     } else if (missing > 0) {
-      // Looked at first, as to be denied would count as a refusal of the client.
-      const looked = await this.ask(applied, { cost: 0 }, store);
-      const more = Math.min(missing, looked?.verdicts[0]!.remaining ?? 0);
-      if (more > 0) await this.ask(applied, { cost: more }, store);
+      const answer = await this.#settle(applied, { cost: missing }, store);
+      const { outcome, remaining } = answer?.verdicts[0] ?? { outcome: 'allowed', remaining: 0 };
+      if (outcome === 'denied' && remaining > 0) await this.#settle(applied, { cost: remaining }, store);
     }
+  }
+
+  /** It is no request, and so neither ends nor lengthens a row of refusals. */
+  #settle(applied: Applied, ask: Ask, store: StoreName): Promise<Answer | undefined> {
+    return this.#askBy((rule) => rule.settling ?? rule, applied, ask, store);
   }
 
   /**
@@ -197,12 +238,21 @@ export class Engine {
    *
    * @throws {StoreUnavailableError} (rejects) when it does not answer
    */
-  async ask(applied: Applied, ask: Ask, from?: StoreName): Promise<Answer | undefined> {
+  ask(applied: Applied, ask: Ask, from?: StoreName): Promise<Answer | undefined> {
+    return this.#askBy((rule) => rule, applied, ask, from);
+  }
+
+  async #askBy(
+    ruleOf: (rule: Rule) => Rule,
+    applied: Applied,
+    ask: Ask,
+    from?: StoreName,
+  ): Promise<Answer | undefined> {
     const limit = this.limitOf(applied);
     if (limit === 'unlimited') return undefined;
-    const attempt = { ...ask, rule: limit.rule, key: this.#key(applied) };
+    const attempt = { ...ask, rule: ruleOf(limit.rule), key: this.#key(applied) };
     if (from === 'local') {
-      return this.#local.consume([attempt], [limit.localRule(this.options.instances())]);
+      return this.#local.consume([attempt], [ruleOf(limit.localRule(this.options.instances()))]);
     }
     if (ask.cost < 0) this.#slices?.refunded(attempt.key, -ask.cost);
     return this.#tell(attempt);

@@ -3,6 +3,8 @@ import { isTimeZone } from '../algorithms/quota/calendar.js';
 import { RateLimitConfigError, show } from '../decision/config-error.js';
 import type { Duration } from '../decision/duration.js';
 import { OptionReader } from '../decision/option-reader.js';
+import { Estimator } from './adaptive/estimator.js';
+import { isAdaptive, readBounds, watch } from './adaptive/options.js';
 
 const MOST_ZONES = 1_000;
 
@@ -24,6 +26,8 @@ export interface Limit {
   readonly zoned: boolean;
   /** The same by the calendar of a time zone, where it is zoned; by UTC's, where there is no such time zone. */
   inZone(timeZone: string): Limit;
+  /** Of one that is found out: what finds it. Its rule is another one whenever the number has changed. */
+  readonly estimator?: Estimator;
 }
 
 /** Makes a rule of the options that concern it. */
@@ -35,6 +39,10 @@ export type ToRule = (options: OptionReader) => Rule;
  * @throws {RateLimitConfigError} for whatever is wrong
  */
 export function compileLimit(options: OptionReader, written: object, toRule: ToRule = compileRule): Limit {
+  return isAdaptive(written) ? adaptiveLimit(options, toRule) : fixedLimit(options, written, toRule);
+}
+
+function fixedLimit(options: OptionReader, written: object, toRule: ToRule): Limit {
   const { where } = options;
   const rule = toRule(options);
   const localRules = new Map([[1, rule]]);
@@ -49,7 +57,7 @@ export function compileLimit(options: OptionReader, written: object, toRule: ToR
       const present = zoned ? zones.get(timeZone) : limit;
       if (present !== undefined) return present;
       if (!isTimeZone(timeZone)) return limit;
-      const there = compileAlone(where, { ...written, timeZone }, toRule);
+      const there = compileAlone(where, { ...written, timeZone }, toRule, fixedLimit);
       // A time zone may be written in many ways, and whoever chooses one must not fill the memory.
       if (zones.size >= MOST_ZONES) zones.clear();
       zones.set(timeZone, there);
@@ -65,7 +73,7 @@ export function compileLimit(options: OptionReader, written: object, toRule: ToR
     changed: (numbers) => {
       const present = changes.get(numbers);
       if (present !== undefined) return present;
-      const changed = compileAlone(where, { ...written, ...numbers }, toRule);
+      const changed = compileAlone(where, { ...written, ...numbers }, toRule, fixedLimit);
       changes.set(numbers, changed);
       return changed;
     },
@@ -73,9 +81,47 @@ export function compileLimit(options: OptionReader, written: object, toRule: ToR
   return limit;
 }
 
-function compileAlone(where: string, written: unknown, toRule: ToRule): Limit {
+/** A limit that is found out: compiled anew when its number changes. */
+function adaptiveLimit(options: OptionReader, toRule: ToRule): Limit {
+  const { where } = options;
+  const estimator = new Estimator(readBounds(options));
+  options.value('limit');
+  const rest = { algorithm: options.value('algorithm'), lease: options.value('lease') };
+  const compile = (amount: number): Limit => {
+    const { rule, ...fixed } = compileAlone(where, { ...rest, limit: amount }, toRule, fixedLimit);
+    return { ...fixed, rule: watch(rule, estimator) };
+  };
+  const first = compile(estimator.limit);
+  let [number, compiled] = [estimator.limit, first];
+  const current = () => {
+    if (number !== estimator.limit) {
+      number = estimator.limit;
+      compiled = compile(number);
+    }
+    return compiled;
+  };
+  const limit: Limit = {
+    estimator,
+    get rule() {
+      return current().rule;
+    },
+    localRule: (instances) => current().localRule(instances),
+    // Whoever is given a number has that number.
+    changed: (numbers) => first.changed(numbers),
+    zoned: false,
+    inZone: () => limit,
+  };
+  return limit;
+}
+
+function compileAlone(
+  where: string,
+  written: unknown,
+  toRule: ToRule,
+  compile: (options: OptionReader, written: object, toRule: ToRule) => Limit = compileLimit,
+): Limit {
   const options = new OptionReader(where, written);
-  const limit = compileLimit(options, written as object, toRule);
+  const limit = compile(options, written as object, toRule);
   options.done();
   return limit;
 }

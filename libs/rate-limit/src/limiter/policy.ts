@@ -81,6 +81,8 @@ export interface Policy<Context> {
   readonly mode: PolicyMode;
   readonly skip: Predicate<Context> | undefined;
   readonly deny: Predicate<Context> | undefined;
+  /** Whether it is no limit of a client: who is denied by it is shed. */
+  readonly sheds: boolean;
   /** What a plan allows: of an unknown plan, what the default allows. */
   limitOf(plan: string | undefined): PlanLimit;
   /** Whether one of its limits counts by a calendar whose time zone is not named. */
@@ -137,6 +139,13 @@ export function compilePolicy<Context>(
     ...counting
   } = written as PolicySettings<Context>;
   options.value('penalty');
+  if ('settle' in counting) {
+    throw new RateLimitConfigError(
+      'SETTLE_AT_HANDLER',
+      where,
+      `settle is said where the policy is used: @RateLimit('${name}', { settle: … }).`,
+    );
+  }
   const toRule: ToRule =
     penalty === undefined ? compileRule : (each) => penalize(compileRule(each), where, penalty);
   const limits =
@@ -148,6 +157,7 @@ export function compilePolicy<Context>(
     key: options.optionalFunction<Key<Context>>('key', "a function such as key.ip() or (context) => '…'"),
     cost: readCost<Context>(options, 1),
     onStoreFailure: options.oneOf('onStoreFailure', FAILURE_MODES, onStoreFailure),
+    sheds: false,
     mode: options.oneOf<PolicyMode>('mode', ['enforced', 'shadow'], 'enforced'),
     skip: readPredicate<Context>(options, 'skip'),
     deny: readPredicate<Context>(options, 'deny'),

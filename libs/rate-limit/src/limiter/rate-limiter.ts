@@ -1,12 +1,14 @@
 import type { Observable } from 'rxjs';
 import { RateLimitConfigError } from '../decision/config-error.js';
 import type { Decision, StoreName } from '../decision/decision.js';
-import { checkedAt, checkedCost, checkedKey, checkedLease, unknownPolicy } from './checks.js';
+import type { Duration } from '../decision/duration.js';
+import { checkedAt, checkedCost, checkedKey, checkedLease, checkedMaxWait, unknownPolicy } from './checks.js';
 import { type Applied, type Engine, holdsPlaces } from './engine.js';
 import type { LimitOverrides } from './overrides.js';
 import type { Policy } from './policy.js';
 import type { PolicyName } from './register.js';
 import type { RouteDescription } from './route-description.js';
+import { schedule } from './schedule.js';
 
 /** Whom a call of the service counts, and how much. */
 export interface ConsumeOptions {
@@ -18,6 +20,14 @@ export interface ConsumeOptions {
   plan?: string;
   /** The key's time zone, for a quota that names none. Left out: UTC. */
   timeZone?: string;
+}
+
+/** Whose turn a task waits for, and how long at the most. */
+export interface ScheduleOptions extends ConsumeOptions {
+  /** Gives up when it is aborted before the task has begun, with its reason. The task is given it as well. */
+  signal?: AbortSignal;
+  /** The longest that the task may wait for its turn. Left out: as long as it takes. */
+  maxWait?: Duration;
 }
 
 /** What is given back. All of it stands in the decision: `{ key, ...decision }`. */
@@ -54,7 +64,8 @@ export class RateLimiter {
 
   /**
    * Every decision of this process, those of policies in shadow with what they would have said. It costs nothing while
-   * nobody listens. Not in it: requests that are refused before Nest (docs/refusals.md), and those that a list decides.
+   * nobody listens. Not in it: requests that are refused before Nest (docs/refusals.md), and who has no limit. What a listener
+   * throws nobody catches.
    *
    * @example
    * limiter.decisions$.subscribe((decision) => {
@@ -85,6 +96,27 @@ export class RateLimiter {
     }
     const decided = this.engine.decide([attempt]);
     return decided instanceof Promise ? (await decided)[0]! : decided[0]!;
+  }
+
+  /**
+   * Runs a task in its turn, across all instances: under a leaky bucket one after the other, evenly; under concurrency as
+   * many at once as there are places, which are held until it has ended; under the others as soon as the limit allows it.
+   *
+   * @returns what the task returns
+   * @throws {ScheduleError} (rejects) when it did not run; then nothing was taken
+   * @throws {RateLimitConfigError} for a policy that does not exist, an empty key, or what is no duration
+   *
+   * @example
+   * await limiter.schedule('sms-provider', { key: 'all', maxWait: '10s' }, () => provider.send(phone, text));
+   */
+  async schedule<Result>(
+    policy: PolicyName,
+    { key, cost = 1, plan, timeZone, signal, maxWait }: ScheduleOptions,
+    task: (signal: AbortSignal | undefined) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const applied = this.#applied(policy, key, plan, timeZone);
+    const options = { signal, maxWaitMs: checkedMaxWait(policy, maxWait) };
+    return schedule(this.engine, applied, checkedCost(policy, cost), task, options);
   }
 
   /** What a key could still take. Takes nothing. */

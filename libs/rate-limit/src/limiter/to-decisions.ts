@@ -1,4 +1,10 @@
-import type { AllowedDecision, Decision, DeniedDecision, StoreName } from '../decision/decision.js';
+import type {
+  AllowedDecision,
+  Decision,
+  DeniedDecision,
+  ShedDecision,
+  StoreName,
+} from '../decision/decision.js';
 import type { Answer, Attempt } from '../storage/store.js';
 import { passes } from '../storage/verdicts.js';
 import type { Policy } from './policy.js';
@@ -30,9 +36,15 @@ export function toDecisions(
     const plan = planOf(attempt);
     // Written out, as this is done for every decision, and copying objects into others costs more than making it.
     const decision = toDecision(attempt, store, at, verdict);
+    if (decision.outcome === 'shed') return decision;
     if (plan !== undefined) decision.plan = plan;
     if (timeZone !== undefined && policy.zoned) decision.timeZone = timeZone;
-    if (verdict.outcome === 'denied' || decision.outcome === 'denied') return decision;
+    if (decision.outcome === 'denied') return decision;
+    // One in shadow looks like one that holds places: to release or renew what is not held is harmless.
+    if (decision.shadow?.outcome === 'denied') {
+      if (attempt.lease !== undefined) decision.lease = attempt.lease;
+      return decision;
+    }
     if (!passed || attempt.cost === 0) return decision;
     decision.cost = attempt.cost;
     if (attempt.lease !== undefined) decision.lease = attempt.lease;
@@ -41,11 +53,11 @@ export function toDecisions(
 }
 
 function toDecision(
-  { policy: { name: policy }, rule, shadow }: Asked,
+  { policy: { name: policy, sheds }, rule, shadow }: Asked,
   store: StoreName,
   at: number,
   verdict: Answer['verdicts'][number],
-): Writable<AllowedDecision> | Writable<DeniedDecision> {
+): Writable<AllowedDecision> | Writable<DeniedDecision> | ShedDecision {
   const { limit } = rule.quota;
   const { remaining, nextMs, resetMs } = verdict;
   if (shadow === true) {
@@ -53,6 +65,7 @@ function toDecision(
     return { outcome: 'allowed', ...told, delayMs: 0, shadow: verdict };
   }
   const { outcome } = verdict;
+  if (outcome === 'denied' && sheds) return { outcome: 'shed', policy, cost: 0, reason: 'fleet' };
   if (outcome === 'denied') {
     const { retryAfterMs, penaltyMs } = verdict;
     const denied = { outcome, policy, limit, cost: 0, store, at, remaining, nextMs, resetMs, retryAfterMs };

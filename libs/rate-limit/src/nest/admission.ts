@@ -20,10 +20,24 @@ export function admit(
   policies: readonly RoutePolicy[],
   context: RateLimitContext,
 ): Admission | Promise<Admission> {
-  const answers = policies.map((policy) => answerOf(policy, context));
-  return answers.some((answer) => answer instanceof Promise)
-    ? Promise.all(answers).then((settled) => toAdmission(policies, settled))
-    : toAdmission(policies, answers as Answer[]);
+  return admitFrom(0, policies, [], context);
+}
+
+/** Nobody is asked before the one in front has answered, so that no answer is left alone where another one fails. */
+function admitFrom(
+  first: number,
+  policies: readonly RoutePolicy[],
+  answers: Answer[],
+  context: RateLimitContext,
+): Admission | Promise<Admission> {
+  for (let index = first; index < policies.length; index += 1) {
+    const answer = answerOf(policies[index]!, context);
+    if (answer instanceof Promise) {
+      return answer.then((settled) => admitFrom(index + 1, policies, [...answers, settled], context));
+    }
+    answers.push(answer);
+  }
+  return toAdmission(policies, answers);
 }
 
 type Answer = 'skip' | 'deny' | 'count';

@@ -48,7 +48,7 @@ export class Answers {
     for (const { policy, rule, shadow } of attempts) {
       const decision = decisions[next]?.policy === policy.name ? decisions[next] : undefined;
       if (decision !== undefined) next += 1;
-      if (shadow === true) continue;
+      if (shadow === true || policy.sheds) continue;
       const isCounted = decision?.outcome === 'allowed' || decision?.outcome === 'denied';
       if (decision !== undefined && !isCounted) continue;
       counted.push(isCounted ? decision : undefined);

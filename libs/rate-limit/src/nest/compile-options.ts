@@ -9,6 +9,7 @@ import { unknownPolicy } from '../limiter/checks.js';
 import type { ContextOptions, RateLimitContext } from './context.js';
 import { readIdentity } from './identity.js';
 import { readSecret } from './keyed-hash.js';
+import { readShedding, SHED_NAMES, type Shedding } from './shed-options.js';
 import type { IdentityFailureMode, RateLimitModuleOptions } from './options.js';
 
 /** The module's options, checked, with everything worked out that can be. */
@@ -27,6 +28,7 @@ export interface CompiledOptions extends ContextOptions {
   readonly dialect: HeaderDialect | undefined;
   readonly clock: Clock | undefined;
   readonly problem: RateLimitModuleOptions['problem'];
+  readonly shedding: Shedding | undefined;
 }
 
 /** Under which the compiled options are provided. */
@@ -71,6 +73,7 @@ export function compileOptions(written: unknown): CompiledOptions {
     dialect: headers === 'none' ? undefined : dialects[headers],
     clock: readClock(options),
     problem: options.optionalFunction('problem', 'a function that makes the body'),
+    shedding: readShedding(options.value('shed')),
   };
   options.done();
   return compiled;
@@ -82,6 +85,14 @@ function readPolicies(written: unknown, onStoreFailure: FailureMode): Map<string
       'INVALID_POLICIES',
       WHERE,
       `policies must be an object of policies by name, not ${show(written)}.`,
+    );
+  }
+  const own = Object.keys(written).find((name) => name.startsWith(SHED_NAMES));
+  if (own !== undefined) {
+    throw new RateLimitConfigError(
+      'INVALID_NAME',
+      WHERE,
+      `names of policies that begin with "${SHED_NAMES}" are those of the option shed. Call ${show(own)} otherwise.`,
     );
   }
   return new Map(

@@ -1,5 +1,5 @@
-import { types } from 'node:util';
-import { RateLimitConfigError, show } from '../decision/config-error.js';
+import { RateLimitConfigError } from '../decision/config-error.js';
+import { asError } from './as-error.js';
 import { textOf } from './text-of.js';
 import { isThenable } from './thenable.js';
 
@@ -110,12 +110,6 @@ export class Known {
     );
     return waiting;
   }
-}
-
-/** Anything can be thrown, also by another realm. */
-function asError(thrown: unknown): Error {
-  if (thrown instanceof Error || types.isNativeError(thrown)) return thrown;
-  return new Error(`${show(thrown)} was thrown`, { cause: thrown });
 }
 
 function notKnownYet(part: IdentityPart, early: boolean): RateLimitConfigError {

@@ -9,6 +9,7 @@ import type { ValkeyTarget } from '../storage/valkey/target.js';
 import type { RateLimitContext } from './context.js';
 import type { Identify } from './identity.js';
 import type { Settle } from './settle.js';
+import type { ShedOptions } from './shed-options.js';
 
 /** What becomes of a request of which nobody can say whose it is, because asking failed. */
 export type IdentityFailureMode = 'default-plan' | 'closed';
@@ -42,6 +43,8 @@ export type PlanSettings<Plan extends string> = PolicySettings<RateLimitContext>
   default: NoInfer<Plan>;
   /** Only at a handler: as of any policy that is written there. */
   name?: string;
+  /** Only at a handler, likewise. */
+  settle?: Settle;
 };
 
 /**
@@ -121,6 +124,8 @@ export interface RateLimitModuleOptions<Name extends string = string> {
    * out: `'hook'`.
    */
   refuseIn?: 'hook' | 'guard';
+  /** Refuses what is less important when there is not enough for all (docs/throttling.md). Left out: nobody is. */
+  shed?: ShedOptions;
   /** What every key in Valkey begins with. Left out: `'rl:'`. Applications that share a Valkey need different ones. */
   prefix?: string;
   /** The dialect of the header fields. Left out: `'draft-11'`. */

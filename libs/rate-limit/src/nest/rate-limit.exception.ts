@@ -2,7 +2,7 @@ import { HttpException } from '@nestjs/common';
 import type { Decision } from '../decision/decision.js';
 
 /**
- * A request that was refused: 429 for one that a limit denies, 503 for one that a closed policy could not decide. The
+ * A request that was refused: 429 for one that a limit denies, 403 for one on a list, 503 for one that a closed policy could not decide. The
  * response is the body, a problem document unless the module's `problem` option makes another.
  */
 export class RateLimitException extends HttpException {

@@ -1,4 +1,5 @@
 import {
+  type BeforeApplicationShutdown,
   ConfigurableModuleBuilder,
   type DynamicModule,
   Inject,
@@ -30,6 +31,8 @@ import { createEngine } from './create-limiter.js';
 import { describeRoutes } from './describe-routes.js';
 import { EarlyAnswers } from './early-answers.js';
 import { EarlyRefusal } from './early-refusal.js';
+import { Leases } from './leases.js';
+import { Passage } from './passage.js';
 import { earlyRoutes } from './early-routes.js';
 import { Opening } from './opening.js';
 import type { Authentication, ModuleExtras, RateLimitModuleOptions } from './options.js';
@@ -39,6 +42,7 @@ import { RateLimitInterceptor } from './rate-limit.interceptor.js';
 import { RequestLimiter } from './request-limiter.js';
 import { RouteTable } from './route-table.js';
 import { Settlements } from './settlements.js';
+import { Shedder } from './shedder.js';
 import { bindToHandlers, RpcGuard, RpcInterceptor } from './rpc-enhancers.js';
 
 /** Under which it is provided where users are authenticated. */
@@ -115,8 +119,11 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIO
     EarlyAnswers,
     EarlyRefusal,
     Settlements,
+    Leases,
+    Passage,
+    Shedder,
+    { provide: CALL_ENDS, useExisting: Passage },
     RequestLimiter,
-    { provide: CALL_ENDS, useExisting: RequestLimiter },
     RateLimitGuard,
     RpcGuard,
     Opening,
@@ -128,7 +135,12 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIO
 })
 export class RateLimitModule
   extends ConfigurableModuleClass
-  implements NestModule, OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown
+  implements
+    NestModule,
+    OnModuleInit,
+    OnApplicationBootstrap,
+    BeforeApplicationShutdown,
+    OnApplicationShutdown
 {
   constructor(
     @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
@@ -140,6 +152,8 @@ export class RateLimitModule
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(Opening) private readonly opening: Opening,
     @Inject(Settlements) private readonly settlements: Settlements,
+    @Inject(Leases) private readonly leases: Leases,
+    @Inject(Shedder) private readonly shedder: Shedder,
   ) {
     super();
     // Microservices may be connected as soon as every module is made.
@@ -173,6 +187,7 @@ export class RateLimitModule
   /** Whatever else an application adds to Fastify, such as CORS, it has added by now, and to refusals as well. */
   onApplicationBootstrap(): void {
     this.opening.prepareServer();
+    this.shedder.start();
     const adapter = (['express', 'fastify'] as const).find((name) => this.#earlyOn(name));
     if (adapter === undefined) return;
     const { config, modules } = this;
@@ -181,8 +196,14 @@ export class RateLimitModule
     if (adapter === 'fastify' && routes.length > 0) this.early.addHook();
   }
 
+  /** Before the server waits for its connections: those who wait for their turn get an answer. */
+  beforeApplicationShutdown(): void {
+    this.engine.turns.close();
+  }
+
   async onApplicationShutdown(): Promise<void> {
-    await this.settlements.finish();
+    this.shedder.stop();
+    await Promise.all([this.settlements.finish(), this.leases.finish()]);
     await this.engine.close();
   }
 

@@ -4,16 +4,14 @@ import { Engine, type PolicyAttempt } from '../limiter/engine.js';
 import { Outage } from '../limiter/outage.js';
 import { admit, type Admission } from './admission.js';
 import { Answers } from './answers.js';
-import type { CallEnds } from './call-ends.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import { RateLimitContext } from './context.js';
-import type { CallArguments } from './contexts/context-adapter.js';
 import { EarlyRefusal } from './early-refusal.js';
+import { Passage } from './passage.js';
 import { toAttempt } from './route-attempt.js';
 import type { RoutePolicy } from './route-policy.js';
+import { Shedder } from './shedder.js';
 import { isSpared, type Route, RouteTable, type Stage } from './route-table.js';
-import type { Outcome } from './settle.js';
-import { type Settlement, Settlements } from './settlements.js';
 
 /** What has been decided of a call so far; on it, so that a guard that is bound twice counts it once. */
 const DECIDED = Symbol('nestjs-valkey-rate-limit:decided');
@@ -24,14 +22,11 @@ interface Decided {
   readonly decisions: readonly Decision[];
 }
 
-/** What a call has taken that is settled when it has ended. */
-const DUE = Symbol('nestjs-valkey-rate-limit:due');
-
-type Marked = object & { [DECIDED]?: Decided | 'begun'; [DUE]?: readonly Settlement[] };
+type Marked = object & { [DECIDED]?: Decided | 'begun' };
 
 /** Decides calls of every kind, and answers those that are refused. */
 @Injectable()
-export class RequestLimiter implements CallEnds {
+export class RequestLimiter {
   readonly #identityOutage = new Outage(
     new Logger('RateLimit'),
     () => performance.now(),
@@ -44,7 +39,8 @@ export class RequestLimiter implements CallEnds {
     @Inject(Engine) private readonly engine: Engine,
     @Inject(Answers) private readonly answers: Answers,
     @Inject(EarlyRefusal) private readonly early: EarlyRefusal,
-    @Inject(Settlements) private readonly settlements: Settlements,
+    @Inject(Passage) private readonly passage: Passage,
+    @Inject(Shedder) private readonly shedder: Shedder,
     @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
   ) {}
 
@@ -62,6 +58,8 @@ export class RequestLimiter implements CallEnds {
     const early = this.routes.authentication === 'guards';
     const context = new RateLimitContext(request, execution, route.id, this.options, early);
     const before: Decided = { context, attempts: [], decisions: [] };
+    const shed = this.shedder.level === 0 ? undefined : this.shedder.refusal(route.priority, context);
+    if (shed !== undefined) return this.#answer(route, route.before, before, [], this.engine.announce(shed));
     return this.#identified(route, route.before, before);
   }
 
@@ -75,17 +73,6 @@ export class RequestLimiter implements CallEnds {
     call[DECIDED] = 'begun';
     decided.context.beginIdentity();
     return this.#identified(route, route.after, decided);
-  }
-
-  /** What its policies are told, unless something else tells them more exactly. */
-  ended(execution: ExecutionContext, outcome: Outcome): void {
-    const route = this.routes.find(execution.getType(), execution.getClass(), execution.getHandler());
-    if (route === undefined) return;
-    const { [DUE]: due = [] }: Marked = route.context.callOf(execution.getArgs());
-    for (const settlement of due) {
-      if (route.context.whenEnded === undefined) settlement.end(outcome);
-      else settlement.error = outcome.error;
-    }
   }
 
   #identified(route: Route, stage: Stage, before: Decided): boolean | Promise<boolean> {
@@ -172,7 +159,7 @@ export class RequestLimiter implements CallEnds {
     before: Decided,
     attempts: readonly PolicyAttempt[],
     decisions: readonly Decision[],
-  ): boolean {
+  ): boolean | Promise<boolean> {
     const { context } = before;
     const all =
       before.attempts.length === 0 ? { context, attempts, decisions } : join(before, attempts, decisions);
@@ -182,28 +169,19 @@ export class RequestLimiter implements CallEnds {
       const told = route.context.toldOf?.(args)?.with(all.attempts, all.decisions) ?? all;
       this.answers.announce(set, told.attempts, told.decisions);
     }
-    const call: Marked = route.context.callOf(args);
     if (passes(decisions)) {
-      if (stage === route.before) call[DECIDED] = all;
-      if (stage.settles)
-        this.#settleLater(
-          route,
-          call,
-          args,
-          this.settlements.open(stage.policies, attempts, decisions, context),
-        );
-      return true;
+      if (stage === route.before) (route.context.callOf(args) as Marked)[DECIDED] = all;
+      if (!stage.isFollowed) return true;
+      const giveBack = (except: readonly PolicyAttempt[]) =>
+        void this.engine.giveBack(all.attempts, all.decisions, except);
+      return this.passage.enter({ route, stage, context, args, set, attempts, decisions, giveBack });
     }
     // A refused request takes nothing, from the policies of the stage before either.
-    for (const settlement of call[DUE] ?? []) settlement.cancel();
-    if (before.decisions.length > 0) void this.engine.giveBack(before.attempts, before.decisions);
+    if (before.decisions.length > 0) {
+      const settled = this.passage.cancel(route, args);
+      void this.engine.giveBack(before.attempts, before.decisions, settled);
+    }
     throw route.context.toError(this.answers.refuse(set, context, decisions), args, route.place);
-  }
-
-  #settleLater(route: Route, call: Marked, args: CallArguments, settlement: Settlement | undefined): void {
-    if (settlement === undefined) return;
-    call[DUE] = [...(call[DUE] ?? []), settlement];
-    route.context.whenEnded?.(args, (outcome) => settlement.end(outcome));
   }
 }
 

@@ -7,6 +7,7 @@ import type { LimiterLog } from '../limiter/outage.js';
 import { type Policy, readCost } from '../limiter/policy.js';
 import { unknownPolicy } from '../limiter/checks.js';
 import { checkAsking, checkNeeds, checkPlan } from './check-key.js';
+import { checkPassage } from './check-passage.js';
 import type { ContextOptions, RateLimitContext, RateLimitRequest } from './context.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { readSkipped, readUses, type Use } from './decorators.js';
@@ -17,7 +18,9 @@ import { NobodyWatch } from './nobody-watch.js';
 import type { Authentication } from './options.js';
 import { type PolicyUse, type RoutePolicy, toRoutePolicy } from './route-policy.js';
 import { describePlace, type HandlerPlace, mountsOf, type Place, targetOf } from './route-name.js';
+import { type PriorityName, readPriority } from './priority.js';
 import { readSettle } from './settle.js';
+import { fleetOf, type Shedding } from './shed-options.js';
 
 /** What is decided together, and what has to be known for it of whoever is behind the request. */
 export interface Stage {
@@ -25,8 +28,12 @@ export interface Stage {
   readonly needs: readonly IdentityPart[];
   /** Whether some have lists of whom they skip or deny. */
   readonly isListed: boolean;
-  /** Whether some are settled when the request has ended. */
+  /** Whether there is more to do for some than to decide: to wait, to hold places, or to settle. */
+  readonly isFollowed: boolean;
+  /** Whether some are settled when the call has ended. */
   readonly settles: boolean;
+  /** Whether some hold places until the call has ended. */
+  readonly holds: boolean;
 }
 
 /** What applies to one handler, as one kind of calls asks for it. */
@@ -41,6 +48,8 @@ export interface Route {
   readonly after: Stage;
   /** Whether all of it is known from the head of an HTTP request alone. */
   readonly early: boolean;
+  /** How important it is while some are refused. */
+  readonly priority: PriorityName;
   /** Whether it was written to answer OPTIONS, and so CORS preflights. */
   readonly answersOptions: boolean;
 }
@@ -49,6 +58,8 @@ export interface RouteTableOptions extends ContextOptions {
   readonly policies: ReadonlyMap<string, Policy<RateLimitContext>>;
   readonly everyRoute: readonly string[];
   readonly onStoreFailure: FailureMode;
+  readonly deadlineMs: number;
+  readonly shedding: Shedding | undefined;
 }
 
 /**
@@ -124,10 +135,13 @@ export class RouteTable {
   }
 
   #addRoute(place: Handler, context: ContextAdapter): void {
-    const policies = this.#applying(place, context);
-    if (policies.length === 0) return;
+    const priority = readPriority(targetOf(place), place.controller);
+    const policies = [...this.#applying(place, context), ...this.#shedding(place, context, priority)];
+    const isShed = this.options.shedding?.worker !== undefined && this.#isShed(place, context);
+    if (policies.length === 0 && !isShed) return;
     const why = context.unfit?.(place);
     if (why !== undefined) throw notARoute(place, why);
+    for (const { policy } of policies) checkPassage(describePlace(place), policy, context, this.options);
     const ofType = this.#routes.get(context.type) ?? new Map<object, Map<object, Route>>();
     const byHandler = ofType.get(place.controller) ?? new Map<object, Route>();
     byHandler.set(targetOf(place), {
@@ -137,9 +151,24 @@ export class RouteTable {
       before: toStage(policies.filter(({ waits }) => !waits)),
       after: toStage(policies.filter(({ waits }) => waits)),
       early: context.isRefusedEarly && policies.every((policy) => policy.early),
+      priority: isShed ? priority : 'critical',
       answersOptions: context.answersOptions?.(place) ?? false,
     });
     this.#routes.set(context.type, ofType.set(place.controller, byHandler));
+  }
+
+  /** Every HTTP route, but those that say that nothing is to limit them. */
+  #isShed(place: Handler, { hasEveryRoute }: ContextAdapter): boolean {
+    const targets = [place.controller, targetOf(place)];
+    return hasEveryRoute && targets.every((target) => readSkipped(target) !== 'all');
+  }
+
+  #shedding(place: Handler, context: ContextAdapter, priority: PriorityName): RoutePolicy[] {
+    const { shedding } = this.options;
+    if (shedding === undefined || !this.#isShed(place, context)) return [];
+    return fleetOf(shedding, priority).map((policy) =>
+      toRoutePolicy(policy, { cost: 1, settle: undefined }, this.options, this.authentication, this.#nobody),
+    );
   }
 
   /** What is said later, and closer to the handler, says how a policy is used there. */
@@ -168,14 +197,6 @@ export class RouteTable {
       typeof named === 'object' && named !== null
         ? this.#inline.find(place, named)!
         : this.#configured(place, named);
-    if (holdsPlaces(policy.rule)) {
-      throw new RateLimitConfigError(
-        'CONCURRENCY_ON_ROUTE',
-        describePlace(place),
-        `policy "${policy.name}" counts by concurrency, and nothing would give its places back at the end of a request. ` +
-          'Inject RateLimiter, and call consume() and release() around the work.',
-      );
-    }
     checkAsking(describePlace(place), policy, this.options);
     checkPlan(describePlace(place), policy, this.options);
     const used = readUse(`@RateLimit at ${describePlace(place)}`, named, use, policy);
@@ -216,10 +237,15 @@ function readUse(where: string, named: unknown, use: unknown, { cost }: Policy<R
 
 function toStage(policies: readonly RoutePolicy[]): Stage {
   const needs = new Set(policies.flatMap((policy) => policy.needs));
+  const settles = policies.some(({ settle }) => settle !== undefined);
+  const holds = policies.some(({ policy }) => holdsPlaces(policy.rule));
+  const waits = policies.some(({ policy }) => policy.rule.queue !== undefined);
   return {
     policies,
     needs: IDENTITY_PARTS.filter((part) => needs.has(part)),
     isListed: policies.some(({ isListed }) => isListed),
-    settles: policies.some(({ settle }) => settle !== undefined),
+    isFollowed: settles || holds || waits,
+    settles,
+    holds,
   };
 }

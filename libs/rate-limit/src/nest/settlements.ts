@@ -1,7 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { AllowedDecision, Decision } from '../decision/decision.js';
 import { Engine, type PolicyAttempt } from '../limiter/engine.js';
+import { UnderWay } from '../limiter/under-way.js';
 import type { RateLimitContext } from './context.js';
+import { asError } from './as-error.js';
 import type { RoutePolicy } from './route-policy.js';
 import { type Outcome, realCost, type Settle } from './settle.js';
 
@@ -30,9 +32,11 @@ export class Settlement {
     this.settle(this.dues, this.error === undefined ? outcome : { ...outcome, error: this.error });
   }
 
-  /** It was given back otherwise. */
-  cancel(): void {
+  /** It is given back otherwise. Answers for which attempts it is too late, as they are settled. */
+  cancel(): readonly PolicyAttempt[] {
+    const late = this.#isOver ? this.dues.map(({ attempt }) => attempt) : [];
     this.#isOver = true;
+    return late;
   }
 }
 
@@ -40,42 +44,42 @@ export class Settlement {
 @Injectable()
 export class Settlements {
   readonly #log = new Logger('RateLimit');
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #underWay = new UnderWay();
   /** Policies whose function has failed, and was told of. */
   readonly #told = new Set<string>();
 
   constructor(@Inject(Engine) private readonly engine: Engine) {}
 
-  /** `undefined` if nothing was taken that is to be settled. */
+  /** None if nothing was taken that is to be settled. */
   open(
     policies: readonly RoutePolicy[],
     attempts: readonly PolicyAttempt[],
     decisions: readonly Decision[],
     context: RateLimitContext,
-  ): Settlement | undefined {
+  ): Settlement[] {
     const dues = policies.flatMap(({ policy, settle }): Due[] => {
       const index = attempts.findIndex((attempt) => attempt.policy === policy);
       const decision = decisions[index];
-      if (settle === undefined || decision?.outcome !== 'allowed' || decision.cost === 0) return [];
+      if (settle === undefined || decision?.outcome !== 'allowed') return [];
+      // A function may have more taken than nothing. In shadow, whoever would have been denied would not be here.
+      if (decision.cost === 0 && typeof settle === 'string') return [];
+      if (decision.shadow?.outcome === 'denied') return [];
       return [{ attempt: attempts[index]!, decision, settle }];
     });
-    if (dues.length === 0) return undefined;
-    return new Settlement(dues, (due, outcome) => this.#settle(due, outcome, context));
+    if (dues.length === 0) return [];
+    return [new Settlement(dues, (due, outcome) => this.#settle(due, outcome, context))];
   }
 
   /** Waits for what is under way: before the store is let go of. */
-  async finish(): Promise<void> {
-    await Promise.all(this.#underWay);
+  finish(): Promise<void> {
+    return this.#underWay.finish();
   }
 
   #settle(dues: readonly Due[], outcome: Outcome, context: RateLimitContext): void {
-    for (const due of dues) {
-      const settled = this.#settleOne(due, outcome, context).finally(() => this.#underWay.delete(settled));
-      this.#underWay.add(settled);
-    }
+    for (const due of dues) this.#underWay.add(this.#settleOne(due, outcome, context));
   }
 
-  /** Never rejects: what cannot be settled stays as it was reserved, and comes back by itself. */
+  /** What cannot be settled stays as it was reserved, and comes back by itself. */
   async #settleOne(
     { attempt, decision, settle }: Due,
     outcome: Outcome,
@@ -85,11 +89,10 @@ export class Settlements {
     try {
       cost = await realCost(settle, outcome, decision.cost, context);
     } catch (error) {
-      this.#tell(decision.policy, error as Error);
+      this.#tell(decision.policy, asError(error));
       return;
     }
-    // A store that does not answer is told of by whoever watches it.
-    await this.engine.settle(attempt, decision, cost).catch(() => undefined);
+    await this.engine.settle(attempt, decision, cost);
   }
 
   #tell(policy: string, { message }: Error): void {

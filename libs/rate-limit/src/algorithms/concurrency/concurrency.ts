@@ -11,12 +11,31 @@ import lua from './concurrency.lua.js';
  *
  * @example
  * { algorithm: 'concurrency', limit: 10, lease: '30s' }
+ * { algorithm: 'concurrency', limit: 'adaptive', floor: 5, ceiling: 200, lease: '30s' }
  */
-export interface ConcurrencyOptions {
-  /** How many places there are: 0 to 10,000. 0 refuses everything. */
-  limit: number;
+export type ConcurrencyOptions = FixedConcurrencyOptions | AdaptiveConcurrencyOptions;
+
+interface Leased {
   /** How long a place is held that is neither released nor renewed: 1 ms to 3,650 days. */
   lease: Duration;
+}
+
+export interface FixedConcurrencyOptions extends Leased {
+  /** How many places there are: 0 to 10,000. 0 refuses everything. */
+  limit: number;
+}
+
+/**
+ * How many there are is found out while running, by how long places are held: by requests to routes and by
+ * `limiter.schedule`. What `limiter.consume` takes is counted but not measured.
+ */
+export interface AdaptiveConcurrencyOptions extends Leased {
+  /** Every process finds it out for itself, between `floor` and `ceiling`, and all of them count together. */
+  limit: 'adaptive';
+  /** So many at least, and to begin with: 1 to 10,000. Left out: 5, or `ceiling` where that is lower. */
+  floor?: number;
+  /** So many at the most: `floor` to 10,000. Left out: 200, or `floor` where that is higher. */
+  ceiling?: number;
 }
 
 interface ConcurrencyParams {
@@ -41,10 +60,12 @@ const HIGHEST_LIMIT = 10_000;
 export const concurrency = defineAlgorithm<ConcurrencyOptions, ConcurrencyParams, ConcurrencyState>({
   id: 'c',
   compile: (options) => ({
+    // One that is adaptive comes here as a number.
     limit: options.integer('limit', { min: 0, max: HIGHEST_LIMIT }),
     lease: options.duration('lease', { min: 1, max: MAX_WINDOW_MS }),
   }),
   quota: ({ limit }) => ({ limit, windowMs: undefined, unit: 'concurrent-requests' }),
+  leaseMs: ({ lease }) => lease,
   args: ({ limit, lease }) => [limit, lease],
   callArgs: (_, { lease = '', renew }) => [lease, renew === true ? 1 : 0],
   readings: 4,

@@ -24,12 +24,19 @@ export interface LeakyBucketOptions {
   burst?: number;
   /** Refuses what would have to wait longer for its last turn: 0 to 3,650 days. Left out: `burst` alone decides. */
   maxWait?: Duration;
+  /** How many may wait in one process; the others are refused. 1 to 100,000. Left out: 1,000. */
+  maxWaiting?: number;
 }
 
-export const leakyBucket = defineAlgorithm<LeakyBucketOptions, BucketParams, BucketState>({
+interface LeakyBucketParams extends BucketParams {
+  readonly maxWaiting: number;
+}
+
+export const leakyBucket = defineAlgorithm<LeakyBucketOptions, LeakyBucketParams, BucketState>({
   id: 'lb',
   compile: (options) => {
-    const params = compileBucket(options);
+    const maxWaiting = options.integer('maxWaiting', { min: 1, max: 100_000 }, 1_000);
+    const params = { ...compileBucket(options), maxWaiting };
     const { capacity, token, rate } = params;
     if (options.value('maxWait') === undefined) return params;
     const maxWait = options.duration('maxWait', { min: 0, max: MAX_WINDOW_MS });
@@ -37,6 +44,11 @@ export const leakyBucket = defineAlgorithm<LeakyBucketOptions, BucketParams, Buc
     return { ...params, capacity: Math.min(capacity, maxWait * rate + token) };
   },
   quota: ({ limit, window }) => ({ limit, windowMs: window, unit: 'requests' }),
+  // Whoever comes into an almost full queue waits for all but its own turn.
+  queue: ({ capacity, token, rate, maxWaiting }) => ({
+    longestDelayMs: ceilDiv(Math.max(0, capacity - token), rate),
+    maxWaiting,
+  }),
   args: ({ capacity, token, rate }) => [capacity, token, rate],
   readings: 1,
   step,

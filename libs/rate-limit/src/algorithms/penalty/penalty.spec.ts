@@ -268,6 +268,22 @@ describe.each([
       expect(await look(store, rule, key)).toEqual(await look(store, rule, store.key()));
     }));
 
+  test('what settles a request counts, also while it is blocked, and neither ends nor lengthens a row', () =>
+    check(async ({ rule, penalty, cost }, key) => {
+      const settling = rule.settling!;
+      for (let count = 1; count < penalty.after; count += 1) {
+        expect((await refuse(rule, key, cost)).penaltyMs).toBeUndefined();
+        await take(store, settling, key, 1);
+        await give(store, settling, key, 1, store.now, 'settled');
+        if ((await look(store, rule, key)).remaining > 0) await take(store, settling, key, 1);
+      }
+      expect((await refuse(rule, key, cost)).penaltyMs).toBe(penalty.block);
+      const before = await look(store, settling, key);
+      await give(store, settling, key, 1, store.now, 'settled');
+      expect((await look(store, settling, key)).remaining).toBeGreaterThanOrEqual(before.remaining);
+      expect((await look(store, rule, key)).remaining).toBe(0);
+    }));
+
   test('what is kept of it expires when it can make no difference', () =>
     check(async (refusals, key) => {
       const { rule, penalty } = refusals;

@@ -60,6 +60,10 @@ export function penalize(rule: Rule, where: string, written: unknown): Rule {
   return {
     ...rule,
     penalty: [after, block, growth, max].map(String),
+    settling: {
+      ...rule,
+      step: (kept, now, ask) => settle(kept as Kept | undefined, now, ask, rule, penalty),
+    },
     readings: rule.readings + 2,
     step: (kept, now, ask) => step(kept as Kept | undefined, now, ask, rule, penalty),
     allowed: (reading, taken) => blocked(rule.allowed(reading, taken), blockIn(reading).leftMs),
@@ -96,6 +100,19 @@ function step(found: Kept | undefined, now: number, ask: Ask, rule: Rule, penalt
     state: after !== undefined || changes || isStale ? kept : undefined,
     // What has run out is for the store to sweep, as it is where there is no penalty.
     ttlMs: Math.max(counted.ttlMs, standsMs, kept[1] === undefined ? 0 : 1),
+  };
+}
+
+/** Counts, whether it is blocked or not, and leaves the standing as it is. */
+function settle(found: Kept | undefined, now: number, ask: Ask, rule: Rule, penalty: Penalty): Step<unknown> {
+  const [standing, state] = found ?? [undefined, undefined];
+  const counted = rule.step(state, now, ask);
+  const standsMs = standing === undefined ? 0 : mattersFor(standing, now, penalty);
+  const counts = counted.ttlMs > 0 ? counted.state : undefined;
+  return {
+    ...counted,
+    state: counted.state === undefined ? undefined : [standing, counts],
+    ttlMs: Math.max(counted.ttlMs, standsMs),
   };
 }
 

@@ -1,11 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import { RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import type { RateLimitRequest } from '../context.js';
 import { toException } from '../rate-limit.exception.js';
 import { routeId, routeText, targetOf } from '../route-name.js';
-import type { Outcome } from '../settle.js';
 import type { ContextAdapter } from './context-adapter.js';
+import { whenResponseEnds } from './response-end.js';
 
 /** HTTP requests: `(request, response)`. */
 export const http: ContextAdapter = {
@@ -25,15 +24,5 @@ export const http: ContextAdapter = {
   },
   toError: ({ body, status, decisions }) => toException(body, status, decisions),
   /** With its response, whoever made it: a guard that comes later, a pipe, a handler or a filter. */
-  whenEnded([, response], tell) {
-    const raw = (response as { readonly raw?: ServerResponse }).raw ?? (response as ServerResponse);
-    const end = () => tell(outcomeOf(raw));
-    if (raw.closed) end();
-    else raw.once('close', end);
-  },
+  whenEnded: ([, response], tell) => whenResponseEnds(response, tell),
 };
-
-function outcomeOf({ writableFinished, statusCode: status }: ServerResponse): Outcome {
-  if (!writableFinished) return { result: 'abandoned' };
-  return { result: status < 400 ? 'success' : 'failure', status };
-}

@@ -8,6 +8,8 @@ import { predicate, type Predicate } from './predicate.js';
  * IPv4 and IPv6, in any order, overlapping, and any number of them: a long list as one array. They are read once.
  * `'::ffff:1.2.3.0/120'` is the IPv4 network, and `'::/0'` is all of IPv6 and nothing of IPv4.
  *
+ * What an adapter reports that is no address is in no network, also where the socket's is.
+ *
  * Without any network, as from a file that is empty, nobody is meant, and a request without an address never is.
  *
  * @throws {RateLimitConfigError} for what is no network, and says which it is

@@ -1,0 +1,7 @@
+import type { ShedOptions } from 'nestjs-valkey-rate-limit';
+
+export const shed: ShedOptions = {
+  fleet: { limit: 200, reserve: 0.2 }, // all instances together; 40 of them for critical requests alone
+  worker: { utilization: 0.95, delay: '50ms' }, // this process
+  priority: ({ request }) => (request.headers['x-batch'] === undefined ? undefined : 'background'),
+};
