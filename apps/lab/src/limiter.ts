@@ -65,7 +65,7 @@ function counted(decision: Awaited<ReturnType<RateLimiter['consume']>>): Counted
 }
 
 /** The library says on the standard output where it counts, and there is to be nothing but the table. */
-async function silently<T>(work: () => Promise<T>): Promise<T> {
+export async function silently<T>(work: () => Promise<T>): Promise<T> {
   Logger.overrideLogger(false);
   return work();
 }

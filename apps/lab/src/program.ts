@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
+import { adaptive, adaptiveTable } from './adaptive/adaptive.js';
 import { BadOptionError } from './bad-option.js';
 import { compare, comparisonTable } from './compare.js';
 import { memory, memoryTable } from './memory/memory.js';
@@ -39,7 +40,7 @@ export async function run(args: readonly string[]): Promise<number> {
 function program(): Command {
   const lab = new Command('lab')
     .description(
-      'The laboratory: the algorithms under the same traffic, on the scales, in a race and in pictures.',
+      'The laboratory: the algorithms under the same traffic, on the scales, in a race, in pictures and in a simulation.',
     )
     .usage('COMMAND [options]')
     .exitOverride()
@@ -76,6 +77,11 @@ function program(): Command {
     .action((options: PictureOptions) =>
       inPlace(options, (place, progress) => drawAll(place, progress, options.out), pictureTable),
     );
+  lab
+    .command('adaptive')
+    .description('let a limit find out what a simulated backend can bear, while that changes')
+    .addOption(jsonOption())
+    .action((options: Pick<Options, 'json'>) => perform(openMemory(), options, adaptive, adaptiveTable));
   return lab;
 }
 
@@ -130,7 +136,7 @@ async function ownedValkey(): Promise<ValkeyPlace> {
 
 async function perform<P extends Place, Result>(
   place: P,
-  { json }: Options,
+  { json }: Pick<Options, 'json'>,
   experiment: Experiment<P, Result>,
   toTable: (result: Result) => string,
 ): Promise<void> {
