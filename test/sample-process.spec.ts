@@ -1,56 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
+import { startProcess } from './support/processes.js';
 import { ownValkey } from './support/valkey.js';
 
 jest.setTimeout(20_000);
 
 const MAIN = fileURLToPath(new URL('../apps/api/dist/main.js', import.meta.url));
 
-interface Started {
-  readonly child: ChildProcess;
-  readonly url: string;
-  /** What was logged until it listened, line by line. */
-  readonly lines: readonly string[];
-  output(): string;
-}
-
-const children: ChildProcess[] = [];
-
-afterEach(async () => {
-  await Promise.all(
-    children.splice(0).map(async (child) => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }),
-  );
-});
-
-/** Starts the built sample on a free port and waits until it listens. */
-async function startMain(env: Record<string, string> = {}): Promise<Started> {
-  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first.`);
-  const { VALKEY_URL: _, ...inherited } = process.env;
-  const child = spawn(process.execPath, [MAIN], {
-    env: { ...inherited, NO_COLOR: '1', PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.push(child);
-  let output = '';
-  const url = await new Promise<string>((resolve, reject) => {
-    const read = (chunk: Buffer) => {
-      output += chunk.toString();
-      const listening = /Listening on (\S+)\n/.exec(output);
-      if (listening !== null) resolve(listening[1]!);
-    };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    child.once('exit', (code) => reject(new Error(`It ended with ${code} before it listened:\n${output}`)));
-  });
-  return { child, url, lines: output.trim().split('\n'), output: () => output };
-}
+/** Starts the built sample, in memory unless it is told otherwise. */
+const startMain = (env: Record<string, string> = {}) =>
+  startProcess(MAIN, [], { VALKEY_URL: undefined, ...env });
 
 async function endOf(child: ChildProcess): Promise<[code: number | null, signal: string | null]> {
   if (child.exitCode !== null || child.signalCode !== null) return [child.exitCode, child.signalCode];

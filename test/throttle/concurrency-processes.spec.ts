@@ -8,7 +8,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { until } from '../../tools/until.js';
 import { lookInto } from '../support/client.js';
 import { ownValkey } from '../support/valkey.js';
-import { end, startProcess } from './processes.js';
+import { end, startProcess } from '../support/processes.js';
 
 const WORKER = fileURLToPath(new URL('worker.mjs', import.meta.url));
 const LIMIT = 6;

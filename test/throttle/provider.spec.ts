@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { ownValkey } from '../support/valkey.js';
-import { startProcess } from './processes.js';
+import { startProcess } from '../support/processes.js';
 import { startProvider } from './provider.js';
 
 const SAMPLE = fileURLToPath(new URL('../../apps/api/dist/main.js', import.meta.url));

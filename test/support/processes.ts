@@ -7,6 +7,10 @@ import { afterEach } from '@jest/globals';
 export interface Listening {
   readonly child: ChildProcess;
   readonly url: string;
+  /** What it has said until it listened, line by line. */
+  readonly lines: readonly string[];
+  /** What it has said so far. */
+  output(): string;
 }
 
 const children: ChildProcess[] = [];
@@ -14,11 +18,15 @@ const children: ChildProcess[] = [];
 // Also after a test that failed half-way, so that no process outlives it.
 afterEach(() => Promise.all(children.splice(0).map(end)));
 
-/** Starts a program and waits until it says where it listens. It is ended after the test. */
+/**
+ * Starts a program and waits until it says where it listens. It is ended after the test.
+ *
+ * @param env what is other than here; `undefined` takes something away
+ */
 export async function startProcess(
   program: string,
   args: readonly string[] = [],
-  env: Record<string, string> = {},
+  env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Listening> {
   if (!existsSync(program)) throw new Error(`${program} is missing: run "npm run build" first.`);
   const child = spawn(process.execPath, [program, ...args], {
@@ -37,7 +45,7 @@ export async function startProcess(
     child.stderr.on('data', read);
     child.once('exit', (code) => reject(new Error(`It ended with ${code} before it listened:\n${output}`)));
   });
-  return { child, url };
+  return { child, url, lines: output.trim().split('\n'), output: () => output };
 }
 
 /** Kills a process, if it is not gone, and waits until it is. */
