@@ -28,6 +28,7 @@ describe.each(adapters)("the sample's OpenAPI document on %s", (adapter) => {
       'GET /admin/tenants/{id}/usage',
       'GET /products',
       'GET /products/{id}',
+      'GET /products/{id}/bought-with',
       'GET /v1/products',
       'GET /v1/reports',
       'GET /v1/search',

@@ -9,6 +9,7 @@ import { LoginController } from './auth/login.controller.js';
 import { Passwords } from './auth/passwords.js';
 import { Catalogue } from './catalogue/catalogue.js';
 import { ProductsController } from './catalogue/products.controller.js';
+import { Sales } from './catalogue/sales.js';
 import { SearchController } from './catalogue/search.controller.js';
 import { TenantProductsController } from './catalogue/tenant-products.controller.js';
 import { CatalogueResolver } from './graphql/catalogue.resolver.js';
@@ -18,7 +19,7 @@ import { HealthController } from './health/health.controller.js';
 import { LiveGateway } from './live/live.gateway.js';
 import { OtpController } from './otp/otp.controller.js';
 import { Sms } from './otp/sms.js';
-import { policies } from './rate-limits.js';
+import { policies, shed } from './rate-limits.js';
 import { Reports } from './reports/reports.js';
 import { ReportsController } from './reports/reports.controller.js';
 import { identifyBy } from './tenants/identify.js';
@@ -39,7 +40,7 @@ const DEVELOPMENT_SECRET = 'for development only';
       useFactory: (tenants: Tenants) => {
         const valkey = process.env['VALKEY_URL'];
         const secret = process.env['RATE_LIMIT_SECRET'] || DEVELOPMENT_SECRET;
-        return { policies, identify: identifyBy(tenants), secret, ...(valkey && { valkey }) };
+        return { policies, shed, identify: identifyBy(tenants), secret, ...(valkey && { valkey }) };
       },
     }),
   ],
@@ -54,6 +55,16 @@ const DEVELOPMENT_SECRET = 'for development only';
     ShadowsController,
     HealthController,
   ],
-  providers: [Catalogue, Passwords, Reports, Shadows, Sms, CatalogueResolver, LoginResolver, LiveGateway],
+  providers: [
+    Catalogue,
+    Sales,
+    Passwords,
+    Reports,
+    Shadows,
+    Sms,
+    CatalogueResolver,
+    LoginResolver,
+    LiveGateway,
+  ],
 })
 export class AppModule {}

@@ -1,4 +1,11 @@
-import { byPlan, definePolicies, key, type RateLimitContext, when } from 'nestjs-valkey-rate-limit';
+import {
+  byPlan,
+  definePolicies,
+  key,
+  type RateLimitContext,
+  type ShedOptions,
+  when,
+} from 'nestjs-valkey-rate-limit';
 import { phoneIn } from './otp/phone.js';
 
 const address = key.ip();
@@ -81,6 +88,9 @@ export const policies = definePolicies({
   /** Guessing the admin's token. Also while Valkey is down, as the admin may be needed then. */
   admin: { ...aMinute(60), key: key.ip(), onStoreFailure: 'local' },
 });
+
+/** Who has to be let in when there is more to do than can be done: `@Priority` at the handlers says it. */
+export const shed: ShedOptions = { worker: { utilization: 0.8, delay: '10ms' } };
 
 /** Those whose key is a tenant's id. */
 export const TENANT_POLICIES = ['requests', 'search', 'reports'] as const;

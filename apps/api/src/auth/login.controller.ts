@@ -1,9 +1,10 @@
 import { BadRequestException, Body, Controller, HttpCode, Post, UnauthorizedException } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
-import { RateLimit } from 'nestjs-valkey-rate-limit';
+import { Priority, RateLimit } from 'nestjs-valkey-rate-limit';
 import { Passwords } from './passwords.js';
 
 @Controller('login')
+@Priority('critical')
 export class LoginController {
   constructor(private readonly passwords: Passwords) {}
 

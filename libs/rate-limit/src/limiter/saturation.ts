@@ -19,36 +19,60 @@ export interface Load {
   readonly delayMs: number;
 }
 
-/** How much is to be refused: nothing, what can wait, or all but what is critical. */
-export type ShedLevel = 0 | 1 | 2;
+/**
+ * How much is refused, in per cent: up to 100 a growing share of what can wait, from there to 200 all of that and a growing
+ * share of the rest, but for what is critical.
+ */
+export type ShedLevel = number;
 
-/** How often the load is measured: as long as a step up takes. */
+const HIGHEST: ShedLevel = 200;
+
+/** Where all is refused that can wait. */
+const MIDDLE: ShedLevel = 100;
+
+/** How often the load is measured. */
 export const SAMPLE_MS = 100;
 
-/** So many calm samples in a row take it one step down: two seconds, as what was refused comes back then. */
-const CALM_SAMPLES = 20;
+/** How far a saturated sample takes it up that is just as late as its limit. One that is later takes it further. */
+const UP = 40;
 
-/** At the most, where each step down so far was one too many: half a minute. */
-const MOST_CALM_SAMPLES = 320;
+/** How far it goes otherwise: what comes back must not be too much at once. */
+const STEP = 5;
 
-/** Below this share of a limit a sample is calm. In between nothing changes. */
-const CALM = 0.8;
+/** So many busy samples in a row take it up where some are refused already: it was too far down. */
+const BUSY = 5;
+
+/** So many calm samples in a row take it down, as long as it was not too far down before: that is where it would be again. */
+const QUICK = 2;
+
+/** At the most, where each step down so far was one too many: sixteen seconds. */
+const SLOWEST = 160;
 
 /**
- * Up at once, a step for each sample that is saturated; down slowly, and only when there is room for what comes back. A
- * step down that was one too many makes the next one twice as late.
+ * Below this share of the limit of utilization a sample is calm. In between nothing changes, so that what is let in stays
+ * below what the process can do.
+ */
+const CALM = 0.9;
+
+/**
+ * Up at once, the further the later the event loop is, but not over the middle in one; down in small steps, as what was
+ * refused comes back, and up again in small steps where that was too much. A step down that was one too many makes the next
+ * one there twice as late, and one that was not half as late.
  *
  * @example
- * const steps = new ShedSteps({ utilization: 0.95, delayMs: 50 });
- * steps.next({ utilization: 1, delayMs: 80 }); // 1
+ * const steps = new ShedSteps({ utilization: 0.95, delayMs: 20 });
+ * steps.next({ utilization: 1, delayMs: 25 }); // 50: every other request that can wait is refused
  */
 export class ShedSteps {
   #level: ShedLevel = 0;
-  /** Calm samples in a row, and how many of them the next step down takes. */
+  /** Samples in a row. */
+  #busy = 0;
   #calm = 0;
-  #needed = CALM_SAMPLES;
-  /** How many samples ago it went down. */
-  #sinceDown = Infinity;
+  /** Whether nothing has happened since it went down. */
+  #hasGoneDown = false;
+  /** Where it was too far down, and how many calm samples the next step there takes. */
+  #failedAt: ShedLevel = 0;
+  #needed = QUICK;
 
   constructor(private readonly limits: SaturationLimits) {}
 
@@ -58,30 +82,53 @@ export class ShedSteps {
 
   next({ utilization, delayMs }: Load): ShedLevel {
     const { limits } = this;
-    this.#sinceDown += 1;
-    if (utilization >= limits.utilization && delayMs >= limits.delayMs) this.#up();
-    else if (utilization < CALM * limits.utilization || delayMs < CALM * limits.delayMs) this.#rest();
-    else this.#calm = 0;
+    const isBusy = utilization >= limits.utilization;
+    const isCalm = utilization < CALM * limits.utilization;
+    this.#busy = isBusy ? this.#busy + 1 : 0;
+    this.#calm = isCalm ? this.#calm + 1 : 0;
+    if (isBusy && delayMs >= limits.delayMs) this.#up(Math.round((UP * delayMs) / limits.delayMs));
+    else if (isBusy && this.#busy >= BUSY && this.#level > 0) this.#up(STEP);
+    else if (isCalm) this.#rest();
     return this.#level;
   }
 
-  #up(): void {
-    if (this.#sinceDown <= this.#needed) this.#needed = Math.min(2 * this.#needed, MOST_CALM_SAMPLES);
-    this.#sinceDown = Infinity;
-    this.#calm = 0;
-    this.#level = this.#level === 0 ? 1 : 2;
+  #up(by: number): void {
+    if (this.#hasGoneDown) {
+      this.#failedAt = this.#level;
+      this.#needed = Math.min(2 * this.#needed, SLOWEST);
+    }
+    this.#hasGoneDown = false;
+    this.#busy = 0;
+    this.#level = Math.min(this.#level < MIDDLE ? MIDDLE : HIGHEST, this.#level + by);
   }
 
   #rest(): void {
-    this.#calm += 1;
-    if (this.#calm < this.#needed) return;
+    const down = Math.max(0, this.#level - STEP);
+    const isKnown = down > this.#failedAt;
+    if (this.#calm < (isKnown ? QUICK : this.#needed)) return;
     this.#calm = 0;
-    if (this.#level === 0) {
-      this.#needed = CALM_SAMPLES;
-      return;
-    }
-    this.#sinceDown = 0;
-    this.#level = this.#level === 2 ? 1 : 0;
+    if (this.#level <= this.#failedAt) this.#needed = Math.max(this.#needed / 2, QUICK);
+    this.#hasGoneDown = this.#level > 0;
+    this.#level = down;
+  }
+}
+
+/**
+ * Takes a share of those who come, as evenly as can be.
+ *
+ * @example
+ * const share = new Share();
+ * [1, 2, 3, 4].map(() => share.takes(25)); // [false, false, false, true]
+ */
+export class Share {
+  #owed = 0;
+
+  /** @param percent 0 to 100 */
+  takes(percent: number): boolean {
+    this.#owed += percent;
+    if (this.#owed < 100) return false;
+    this.#owed -= 100;
+    return true;
   }
 }
 

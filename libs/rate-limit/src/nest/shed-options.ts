@@ -26,9 +26,9 @@ export interface FleetOptions {
 }
 
 export interface WorkerOptions {
-  /** From which share of busy time on its event loop is saturated: above 0, up to 1. Left out: 0.95. */
+  /** From which share of busy time on its event loop is saturated: above 0, up to 1. Left out: 0.9. */
   utilization?: number;
-  /** And how late it has to be then, on average: 1 ms to 10 s. Left out: 50 ms. */
+  /** And how late it has to be then, on average: 1 ms to 10 s. Left out: 20 ms. */
   delay?: Duration;
 }
 
@@ -104,11 +104,11 @@ function readFleet(written: unknown): Policy<RateLimitContext>[] {
 
 function readWorker(written: unknown): SaturationLimits {
   const options = new OptionReader(`${WHERE} worker`, written);
-  const utilization = options.value('utilization') ?? 0.95;
+  const utilization = options.value('utilization') ?? 0.9;
   if (typeof utilization !== 'number' || !(utilization > 0 && utilization <= 1)) {
-    throw options.refuse('utilization', 'a share above 0, up to 1, such as 0.95', utilization);
+    throw options.refuse('utilization', 'a share above 0, up to 1, such as 0.9', utilization);
   }
-  const delayMs = options.duration('delay', { min: 1, max: 10_000 }, 50);
+  const delayMs = options.duration('delay', { min: 1, max: 10_000 }, 20);
   options.done();
   return { utilization, delayMs };
 }
