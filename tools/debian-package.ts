@@ -103,7 +103,7 @@ async function download(
 
 /**
  * The shared libraries that the programs link to. A minimal system may lack any of them, so all are taken, except libc,
- * which must be the one that the system's loader belongs to.
+ * which must be the one that the system's loader belongs to. JavaScript of web pages (`libjs-`) is none.
  */
 async function libraryPackages(config: string, packages: readonly string[]): Promise<string[]> {
   const only = [
@@ -115,7 +115,7 @@ async function libraryPackages(config: string, packages: readonly string[]): Pro
     '--no-enhances',
   ];
   const { stdout } = await apt('apt-cache', config, ['depends', ...only, ...packages]);
-  const names = [...stdout.matchAll(/^ [ |]Depends: (lib\S+)$/gm)].map(([, name]) => name!);
+  const names = [...stdout.matchAll(/^ [ |]Depends: (lib(?!js-)\S+)$/gm)].map(([, name]) => name!);
   return [...new Set(names)].filter((name) => name !== 'libc6');
 }
 

@@ -1,12 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findNginx, type NginxCommand } from './nginx-binary.js';
+import { end, freePort, launch, type ServerProcess } from './server-process.js';
 
 export interface LocalNginxOptions {
   /** What stands in its `server` block, such as `location / { proxy_pass http://127.0.0.1:3000; }`. */
@@ -28,13 +27,6 @@ export interface LocalNginx {
   stop(): Promise<void>;
 }
 
-/** One process with everything that must go when it goes. */
-interface Running {
-  readonly child: ChildProcess;
-  readonly exited: Promise<string>;
-  hasExited(): boolean;
-}
-
 /** Where it answers, and under which path it answers itself. */
 interface Place {
   readonly address: string;
@@ -43,7 +35,6 @@ interface Place {
 }
 
 const START_LIMIT_MS = 10_000;
-const END_LIMIT_MS = 3_000;
 const PORT_ATTEMPTS = 5;
 const LOG = 'error.log';
 
@@ -68,8 +59,9 @@ async function startOnce(nginx: NginxCommand, options: LocalNginxOptions): Promi
   const tidy = () => rm(folder, { recursive: true, force: true });
   try {
     await writeFile(join(folder, 'nginx.conf'), configOf(place, options));
-    const running = await launch(nginx, folder);
-    guard(running, folder);
+    const { command, env } = nginx;
+    const args = ['-p', folder, '-c', 'nginx.conf', '-e', LOG];
+    const running = await launch(command, args, { env, folder, output: join(folder, 'output') });
     await ready(running, nginx, place, folder);
     let stopped: Promise<void> | undefined;
     return {
@@ -113,39 +105,12 @@ function hostOf(address: string): string {
   return address.includes(':') ? `[${address}]` : address;
 }
 
-async function launch({ command, env }: NginxCommand, folder: string): Promise<Running> {
-  const output = await open(join(folder, 'output'), 'w');
-  const child = spawn(command, ['-p', folder, '-c', 'nginx.conf', '-e', LOG], {
-    env,
-    stdio: ['ignore', output.fd, output.fd],
-    detached: true, // Ctrl-C is for the one who started it
-  });
-  let gone = false;
-  const exited = new Promise<string>((resolve) => {
-    child.once('exit', (code, signal) => resolve(signal ? `by ${signal}` : `with code ${code}`));
-    child.once('error', (error) => resolve(`before it ran: ${error.message}`));
-  }).finally(() => (gone = true));
-  await output.close();
-  child.unref(); // a forgotten server must not keep its starter alive
-  return { child, exited, hasExited: () => gone };
-}
-
-/**
- * Ends the server when this process is gone, however that came about (SIGKILL runs no exit handler): a shell waits for
- * the end of a pipe that only this process holds open. It also removes the folder.
- */
-function guard({ child, exited }: Running, folder: string): void {
-  if (child.pid === undefined) return;
-  const script = 'read -r _; kill -TERM $1; sleep 1; kill -KILL $1; rm -rf -- "$2"';
-  const shell = spawn('sh', ['-c', script, 'sh', String(child.pid), folder], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  });
-  shell.unref();
-  void exited.then(() => shell.kill('SIGKILL'));
-}
-
-async function ready(running: Running, nginx: NginxCommand, place: Place, folder: string): Promise<void> {
+async function ready(
+  running: ServerProcess,
+  nginx: NginxCommand,
+  place: Place,
+  folder: string,
+): Promise<void> {
   const deadline = Date.now() + START_LIMIT_MS;
   while (!running.hasExited() && Date.now() < deadline) {
     if (await answers(place)) return;
@@ -160,14 +125,6 @@ async function ready(running: Running, nginx: NginxCommand, place: Place, folder
   throw new Error(`nginx ${nginx.version} (${nginx.origin}) ${what}.\n${said.join('\n')}`);
 }
 
-async function end({ child, exited }: Running, signal: NodeJS.Signals): Promise<void> {
-  child.ref();
-  child.kill(signal);
-  const timer = setTimeout(() => child.kill('SIGKILL'), END_LIMIT_MS);
-  await exited;
-  clearTimeout(timer);
-}
-
 /** Whether it is ours that answers: nobody else knows the path. */
 function answers({ address, port, ready: path }: Place): Promise<boolean> {
   return new Promise((resolve) => {
@@ -179,14 +136,4 @@ function answers({ address, port, ready: path }: Place): Promise<boolean> {
     asking.once('error', () => resolve(false));
     asking.end();
   });
-}
-
-async function freePort(address: string): Promise<number> {
-  const probe = createServer();
-  const port = await new Promise<number>((resolve, reject) => {
-    probe.once('error', reject);
-    probe.listen(0, address, () => resolve((probe.address() as AddressInfo).port));
-  });
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
