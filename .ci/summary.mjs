@@ -1,6 +1,8 @@
-// Prints what Jest's report says in one line. A suite that could not run counts as one failed test.
+// Prints what Jest's reports say in one line. A suite that could not run counts as one failed test.
 import { readFileSync } from 'node:fs';
 
-const report = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
-console.log(`tests: ${report.numPassedTests} passed, ${failed} failed`);
+const reports = process.argv.slice(2).map((path) => JSON.parse(readFileSync(path, 'utf8')));
+const sum = (count) => reports.reduce((all, report) => all + count(report), 0);
+const passed = sum((report) => report.numPassedTests);
+const failed = sum((report) => report.numFailedTests + report.numRuntimeErrorTestSuites);
+console.log(`tests: ${passed} passed, ${failed} failed`);
