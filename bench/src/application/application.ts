@@ -35,13 +35,15 @@ class ShopController {
 export interface Parts {
   readonly imports?: ModuleMetadata['imports'];
   readonly providers?: ModuleMetadata['providers'];
+  /** Beside the one that is the same for all. */
+  readonly controllers?: ModuleMetadata['controllers'];
   /** What has to be registered before the routes are. */
   readonly prepare?: (app: NestFastifyApplication) => Promise<void>;
 }
 
-export function shopModule({ imports = [], providers = [] }: Parts) {
+export function shopModule({ imports = [], providers = [], controllers = [] }: Parts) {
   class ShopModule {}
-  Module({ imports, providers, controllers: [ShopController] })(ShopModule);
+  Module({ imports, providers, controllers: [ShopController, ...controllers] })(ShopModule);
   return ShopModule;
 }
 

@@ -8,6 +8,7 @@ import { slices } from './slices.js';
 import { memory } from './memory.js';
 import { million } from './million.js';
 import { refused } from './refused.js';
+import { unused } from './unused.js';
 
 /** In the order in which they run and are shown. */
 export const GROUPS: Readonly<Record<string, Group>> = {
@@ -20,4 +21,5 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   attack,
   growth,
   slices,
+  unused,
 };
