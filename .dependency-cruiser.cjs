@@ -1,5 +1,5 @@
-// The directions of DESIGN: decision <- algorithms <- storage <- limiter <- http <- nest <- apps.
-const rooms = ['decision', 'algorithms', 'storage', 'limiter', 'http', 'nest'];
+// The directions of DESIGN: decision <- algorithms <- storage <- limiter <- telemetry <- http <- nest <- apps.
+const rooms = ['decision', 'algorithms', 'storage', 'limiter', 'telemetry', 'http', 'nest'];
 const src = '^libs/rate-limit/src';
 
 /** A room may import only from itself and from the rooms before it. */

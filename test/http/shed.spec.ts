@@ -124,6 +124,7 @@ describe.each(
         outcome: 'shed',
         policy: 'shed.fleet-others',
         cost: 0,
+        durationMs: expect.any(Number),
         reason: 'fleet',
       })),
     );

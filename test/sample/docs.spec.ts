@@ -26,6 +26,8 @@ describe.each(adapters)("the sample's OpenAPI document on %s", (adapter) => {
       'DELETE /admin/tenants/{id}/usage/{policy}',
       'GET /admin/shadows',
       'GET /admin/tenants/{id}/usage',
+      'GET /admin/top/{policy}',
+      'GET /metrics',
       'GET /products',
       'GET /products/{id}',
       'GET /products/{id}/bought-with',

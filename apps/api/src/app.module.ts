@@ -5,6 +5,7 @@ import { RateLimitModule } from 'nestjs-valkey-rate-limit';
 import { AdminController } from './admin/admin.controller.js';
 import { Shadows } from './admin/shadows.js';
 import { ShadowsController } from './admin/shadows.controller.js';
+import { TopController } from './admin/top.controller.js';
 import { LoginController } from './auth/login.controller.js';
 import { Passwords } from './auth/passwords.js';
 import { Catalogue } from './catalogue/catalogue.js';
@@ -17,9 +18,10 @@ import { graphqlOptions } from './graphql/graphql.options.js';
 import { LoginResolver } from './graphql/login.resolver.js';
 import { HealthController } from './health/health.controller.js';
 import { LiveGateway } from './live/live.gateway.js';
+import { MetricsController } from './observability/metrics.controller.js';
 import { OtpController } from './otp/otp.controller.js';
 import { Sms } from './otp/sms.js';
-import { policies, shed } from './rate-limits.js';
+import { policies, shed, telemetry } from './rate-limits.js';
 import { Reports } from './reports/reports.js';
 import { ReportsController } from './reports/reports.controller.js';
 import { identifyBy } from './tenants/identify.js';
@@ -40,7 +42,14 @@ const DEVELOPMENT_SECRET = 'for development only';
       useFactory: (tenants: Tenants) => {
         const valkey = process.env['VALKEY_URL'];
         const secret = process.env['RATE_LIMIT_SECRET'] || DEVELOPMENT_SECRET;
-        return { policies, shed, identify: identifyBy(tenants), secret, ...(valkey && { valkey }) };
+        return {
+          policies,
+          shed,
+          telemetry,
+          identify: identifyBy(tenants),
+          secret,
+          ...(valkey && { valkey }),
+        };
       },
     }),
   ],
@@ -53,6 +62,8 @@ const DEVELOPMENT_SECRET = 'for development only';
     OtpController,
     AdminController,
     ShadowsController,
+    TopController,
+    MetricsController,
     HealthController,
   ],
   providers: [

@@ -4,6 +4,7 @@ import {
   key,
   type RateLimitContext,
   type ShedOptions,
+  type TelemetryOptions,
   when,
 } from 'nestjs-valkey-rate-limit';
 import { phoneIn } from './otp/phone.js';
@@ -91,6 +92,9 @@ export const policies = definePolicies({
 
 /** Who has to be let in when there is more to do than can be done: `@Priority` at the handlers says it. */
 export const shed: ShedOptions = { worker: { utilization: 0.8, delay: '10ms' } };
+
+/** For /metrics and /admin/top. Who was refused stands in the log: addresses, and hashes of phones. */
+export const telemetry: TelemetryOptions = { metrics: true, top: 200, exposeKeys: true, serverTiming: true };
 
 /** Those whose key is a tenant's id. */
 export const TENANT_POLICIES = ['requests', 'search', 'reports'] as const;

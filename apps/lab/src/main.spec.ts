@@ -48,7 +48,8 @@ describe('the command line', () => {
   it('helps', async () => {
     const { code, out } = await lab(['--help']);
     expect(code).toBe(0);
-    for (const command of ['compare', 'memory', 'race', 'picture']) expect(out).toContain(command);
+    for (const command of ['compare', 'memory', 'race', 'picture', 'adaptive'])
+      expect(out).toContain(command);
   });
 });
 

@@ -1,5 +1,9 @@
 export type { AlgorithmName, AlgorithmOptions } from './algorithms/index.js';
-export type { ConcurrencyOptions } from './algorithms/concurrency/concurrency.js';
+export type {
+  AdaptiveConcurrencyOptions,
+  ConcurrencyOptions,
+  FixedConcurrencyOptions,
+} from './algorithms/concurrency/concurrency.js';
 export type { FixedWindowOptions } from './algorithms/fixed-window/fixed-window.js';
 export type { LeakyBucketOptions } from './algorithms/leaky-bucket/leaky-bucket.js';
 export type { QuotaOptions } from './algorithms/quota/quota.js';
@@ -8,6 +12,9 @@ export type { SlidingLogOptions } from './algorithms/sliding-log/sliding-log.js'
 export type { TokenBucketOptions } from './algorithms/token-bucket/token-bucket.js';
 export type { Clock } from './decision/clock.js';
 export { RateLimitConfigError } from './decision/config-error.js';
+export type { DecisionEvent } from './limiter/decision-event.js';
+export type { TopKey, TopKeys } from './limiter/top/top-keys.js';
+export type { TelemetryOptions } from './telemetry/telemetry-options.js';
 export type {
   AllowedDecision,
   Decision,

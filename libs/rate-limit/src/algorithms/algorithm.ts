@@ -35,6 +35,8 @@ export interface Quota {
   /** `undefined` where the time has no fixed length, or there is none. */
   readonly windowMs: number | undefined;
   readonly unit: 'requests' | 'concurrent-requests';
+  /** The most that a key can have left. Left out: `limit`. */
+  readonly capacity?: number;
 }
 
 /** How requests wait for their turn. */

@@ -67,6 +67,13 @@ export class OptionReader {
     throw this.refuse(name, words.map((word) => `'${word}'`).join(' or '), value);
   }
 
+  /** An option that is on or off. Left out: off. */
+  flag(name: string): boolean {
+    const value = this.#valueOr(name, false);
+    if (typeof value === 'boolean') return value;
+    throw this.refuse(name, 'true or false', value);
+  }
+
   /** An optional function; `what` says what for. */
   optionalFunction<F>(name: string, what: string): F | undefined {
     const value = this.value(name);

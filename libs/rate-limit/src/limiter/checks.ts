@@ -35,6 +35,15 @@ export function checkedCost(policy: string, cost: unknown): number {
   );
 }
 
+export function checkedCount(where: string, count: unknown): number {
+  if (Number.isSafeInteger(count) && (count as number) >= 1) return count as number;
+  throw new RateLimitConfigError(
+    'INVALID_COUNT',
+    where,
+    `count must be a whole number from 1, not ${show(count)}.`,
+  );
+}
+
 /** When something was taken: `undefined` for now. */
 export function checkedAt(policy: string, at: unknown): number | undefined {
   if (at === undefined || (Number.isSafeInteger(at) && (at as number) >= 0)) return at as number | undefined;

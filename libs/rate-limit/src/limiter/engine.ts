@@ -3,13 +3,16 @@ import { type Observable, Subject } from 'rxjs';
 import type { Ask } from '../algorithms/algorithm.js';
 import type { Rule } from '../algorithms/index.js';
 import type { Clock } from '../decision/clock.js';
-import type { AllowedDecision, Decision, StoreName } from '../decision/decision.js';
+import type { AllowedDecision, Decision, StoreName, UnlimitedDecision } from '../decision/decision.js';
+import type { SketchTable } from '../storage/sketch-table.js';
 import type { Answer, Attempt, Store } from '../storage/store.js';
+import type { Applied, PolicyAttempt } from './attempt.js';
 import { DenyCache } from './deny-cache.js';
 import { Local } from './local.js';
 import type { LimiterLog } from './outage.js';
-import type { Limit, PlanLimit } from './limit.js';
+import type { PlanLimit } from './limit.js';
 import type { LimitOverrides } from './overrides.js';
+import { type DecisionBatch, type DecisionEvent, toEvents } from './decision-event.js';
 import type { Policy } from './policy.js';
 import { decideApart, shadowsApart } from './shadows-apart.js';
 import { Slices } from './slices.js';
@@ -18,20 +21,10 @@ import { planOf, toDecisions } from './to-decisions.js';
 import { Turns } from './turns.js';
 import { type StoreState, WatchedStore } from './watched-store.js';
 
-/** Whom a policy is applied to. */
-export interface Applied {
-  readonly policy: Policy<never>;
-  /** Who is counted; `undefined` is the one bucket of all unknown. */
-  readonly subject: string | undefined;
-  /** Left out: none that is known. */
-  readonly plan?: string | undefined;
-  /** In whose days a quota counts that does not say. Left out: UTC. */
-  readonly timeZone?: string | undefined;
-}
-
-/** One policy applied to one subject at one cost, by the numbers that are the subject's, as the store is asked. */
-export interface PolicyAttempt extends Applied, Attempt {
-  readonly limit: Limit;
+/** What is known to be denied, and the decisions that say so. */
+export interface KnownDenials {
+  readonly attempts: readonly PolicyAttempt[];
+  readonly decisions: readonly Decision[];
 }
 
 export interface EngineOptions {
@@ -45,6 +38,10 @@ export interface EngineOptions {
   /** How long a denial of the store is known at the most, without asking again. Left out: it is asked each time. */
   readonly denyCacheMs?: number;
   readonly clock?: Clock;
+  /** Whether those who listen are told who was counted. Left out: they are not. */
+  readonly exposesKeys?: boolean;
+  /** Where processes tell each other what they have seen. Left out: there is but one. */
+  readonly sketches?: SketchTable | undefined;
 }
 
 /**
@@ -57,16 +54,22 @@ export class Engine {
   readonly #denials: DenyCache | undefined;
   /** None where the store is in this process: nothing is saved there. */
   readonly #slices: Slices | undefined;
-  readonly #decided = new Subject<Decision>();
-  readonly #told = this.#decided.asObservable();
+  readonly #decided = new Subject<DecisionBatch>();
+  /** Decisions as they are made, those together that were made together. Nobody pays for it while nobody listens. */
+  readonly decided$ = this.#decided.asObservable();
+  /** The same, one by one. */
+  readonly decisions$: Observable<DecisionEvent>;
   /** Those who wait for their turn. */
   readonly turns = new Turns();
+  /** Places that are held for what goes on in this process. */
+  readonly held = new Set<object>();
 
   /** Which part of the store keeps what. */
   readonly #shards: Pick<Store, 'shardOf'>;
 
   constructor(private readonly options: EngineOptions) {
-    const { store, prefix, log, denyCacheMs, clock } = options;
+    const { store, prefix, log, denyCacheMs, clock, exposesKeys } = options;
+    this.decisions$ = toEvents(this.#decided, exposesKeys ?? false);
     this.#local = new Local(clock);
     this.#denials = denyCacheMs === undefined ? undefined : new DenyCache(denyCacheMs, clock);
     this.#store = new WatchedStore(store, prefix, log, (...recovered) => this.#local.handOver(...recovered));
@@ -96,9 +99,19 @@ export class Engine {
     return this.#store.isWhole ? this.#denials : undefined;
   }
 
-  /** What is decided, as it is decided. Nobody pays for it while nobody listens. */
-  get decisions$(): Observable<Decision> {
-    return this.#told;
+  /** How often the store has not answered so far. */
+  get storeFailures(): number {
+    return this.#store.failures;
+  }
+
+  /** Whether somebody wants to know of decisions. */
+  get isWatched(): boolean {
+    return this.#decided.observed;
+  }
+
+  /** Where processes tell each other what they have seen, if there can be several. */
+  get sketches(): SketchTable | undefined {
+    return this.options.sketches;
   }
 
   /** Limits that change while running. */
@@ -137,13 +150,16 @@ export class Engine {
   /** What asks for so much of a subject's limit; `undefined` if it has none. */
   attempt(applied: Applied, cost: number): PolicyAttempt | undefined {
     const limit = this.limitOf(applied);
-    if (limit === 'unlimited') return undefined;
+    const { policy, subject, plan, timeZone, tenant } = applied;
+    if (limit === 'unlimited') {
+      if (this.isWatched) this.announce([unlimited(policy.name, plan)]);
+      return undefined;
+    }
     const { rule } = limit;
-    const { policy, subject, plan, timeZone } = applied;
     const key = this.#key(applied);
     const lease = holdsPlaces(rule) ? newLease() : undefined;
     const shadow = policy.mode === 'shadow';
-    return { policy, subject, plan, timeZone, limit, rule, key, cost, lease, shadow };
+    return { policy, subject, plan, timeZone, tenant, limit, rule, key, cost, lease, shadow };
   }
 
   /**
@@ -151,15 +167,31 @@ export class Engine {
    * are known to be denied, it is only those, and nobody is asked. Never rejects because of the store.
    */
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
-    const decided = this.knownDenials(attempts) ?? this.#ask(attempts);
-    if (!this.#decided.observed) return decided;
-    return decided instanceof Promise ? decided.then((each) => this.announce(each)) : this.announce(decided);
+    if (!this.isWatched) return this.knownDenials(attempts)?.decisions ?? this.#ask(attempts);
+    const begun = performance.now();
+    const known = this.knownDenials(attempts);
+    if (known !== undefined)
+      return this.#told({ ...known, durationMs: performance.now() - begun, cached: true });
+    const told = (decisions: readonly Decision[]) =>
+      this.#told({ decisions, attempts, durationMs: performance.now() - begun, cached: false });
+    const decided = this.#ask(attempts);
+    return decided instanceof Promise ? decided.then(told) : told(decided);
   }
 
-  /** Tells whoever listens of decisions; also for those that are made without it. */
-  announce(decisions: readonly Decision[]): readonly Decision[] {
-    for (const decision of decisions) this.#decided.next(decision);
-    return decisions;
+  /** Tells whoever listens of decisions that are made without it; of those about limits with what they answer. */
+  announce(
+    decisions: readonly Decision[],
+    attempts: readonly PolicyAttempt[] = [],
+    cached = false,
+  ): readonly Decision[] {
+    return this.isWatched && decisions.length > 0
+      ? this.#told({ decisions, attempts, durationMs: 0, cached })
+      : decisions;
+  }
+
+  #told(batch: DecisionBatch): readonly Decision[] {
+    this.#decided.next(batch);
+    return batch.decisions;
   }
 
   #ask(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
@@ -178,11 +210,11 @@ export class Engine {
   }
 
   /** Those of `decide` that are known to be denied; `undefined` where the store has to be asked. */
-  knownDenials(attempts: readonly PolicyAttempt[]): readonly Decision[] | undefined {
+  knownDenials(attempts: readonly PolicyAttempt[]): KnownDenials | undefined {
     const known = this.denials?.find(attempts);
     if (known === undefined) return undefined;
     const denied = known.indexes.map((index) => attempts[index]!);
-    return toDecisions(denied, known, this.#store.name);
+    return { attempts: denied, decisions: toDecisions(denied, known, this.#store.name) };
   }
 
   /**
@@ -322,6 +354,11 @@ export class Engine {
   #key({ policy: { name, rule }, subject }: Applied): string {
     return storeKey(this.options.prefix, subject, name, rule.id);
   }
+}
+
+/** Of whoever has no limit under a policy. */
+export function unlimited(policy: string, plan: string | undefined): UnlimitedDecision {
+  return { outcome: 'unlimited', policy, cost: 0, ...(plan !== undefined && { plan }) };
 }
 
 /** Whether what is taken is a place that is held until it is released. */

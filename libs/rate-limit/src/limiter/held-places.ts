@@ -1,6 +1,7 @@
 import type { AllowedDecision } from '../decision/decision.js';
 import type { Work, WorkResult } from './adaptive/estimator.js';
-import type { Engine, PolicyAttempt } from './engine.js';
+import type { PolicyAttempt } from './attempt.js';
+import type { Engine } from './engine.js';
 
 /** So many times within a lease it is renewed, so that one answer that does not come ends none. */
 const RENEWALS = 3;
@@ -13,18 +14,20 @@ export class HeldPlaces {
   #isReleased = false;
 
   constructor(
-    private readonly engine: Pick<Engine, 'ask' | 'settle' | 'now'>,
+    private readonly engine: Pick<Engine, 'ask' | 'settle' | 'now' | 'held'>,
     private readonly attempt: PolicyAttempt,
     private readonly decision: AllowedDecision,
   ) {
     const everyMs = Math.max(1, Math.floor(attempt.rule.leaseMs! / RENEWALS));
     this.#timer = setInterval(() => void this.#renew(), everyMs).unref();
     this.#work = attempt.limit.estimator?.begin(engine.now());
+    engine.held.add(this);
   }
 
   /** They are given back otherwise. */
   cancel(): void {
     this.#isReleased = true;
+    this.engine.held.delete(this);
     clearInterval(this.#timer);
     this.#work?.leave();
   }

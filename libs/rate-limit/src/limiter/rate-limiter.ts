@@ -2,13 +2,24 @@ import type { Observable } from 'rxjs';
 import { RateLimitConfigError } from '../decision/config-error.js';
 import type { Decision, StoreName } from '../decision/decision.js';
 import type { Duration } from '../decision/duration.js';
-import { checkedAt, checkedCost, checkedKey, checkedLease, checkedMaxWait, unknownPolicy } from './checks.js';
-import { type Applied, type Engine, holdsPlaces } from './engine.js';
+import {
+  checkedAt,
+  checkedCost,
+  checkedCount,
+  checkedKey,
+  checkedLease,
+  checkedMaxWait,
+  unknownPolicy,
+} from './checks.js';
+import type { DecisionEvent } from './decision-event.js';
+import type { Applied } from './attempt.js';
+import { type Engine, holdsPlaces, unlimited } from './engine.js';
 import type { LimitOverrides } from './overrides.js';
 import type { Policy } from './policy.js';
 import type { PolicyName } from './register.js';
 import type { RouteDescription } from './route-description.js';
 import { schedule } from './schedule.js';
+import type { Top, TopKeys } from './top/top-keys.js';
 
 /** Whom a call of the service counts, and how much. */
 export interface ConsumeOptions {
@@ -54,6 +65,7 @@ export class RateLimiter {
   constructor(
     private readonly engine: Engine,
     private readonly policies: ReadonlyMap<string, Policy<never>>,
+    private readonly watchers: { readonly top: Top | undefined; close(): void } | undefined = undefined,
     private readonly routes: () => readonly RouteDescription[] = () => [],
   ) {}
 
@@ -63,16 +75,15 @@ export class RateLimiter {
   }
 
   /**
-   * Every decision of this process, those of policies in shadow with what they would have said. It costs nothing while
-   * nobody listens. Not in it: requests that are refused before Nest (docs/refusals.md), and who has no limit. What a listener
-   * throws nobody catches.
+   * Every decision of this process, as it is made: of requests, messages, tasks and calls of this service, of policies in
+   * shadow with what they would have said. It costs nothing while nobody listens. What a listener throws nobody catches.
    *
    * @example
    * limiter.decisions$.subscribe((decision) => {
    *   if (decision.outcome === 'allowed' && decision.shadow?.outcome === 'denied') wouldHaveBeenRefused(decision.policy);
    * });
    */
-  get decisions$(): Observable<Decision> {
+  get decisions$(): Observable<DecisionEvent> {
     return this.engine.decisions$;
   }
 
@@ -91,9 +102,7 @@ export class RateLimiter {
   async consume(policy: PolicyName, { key, cost = 1, plan, timeZone }: ConsumeOptions): Promise<Decision> {
     const applied = this.#applied(policy, key, plan, timeZone);
     const attempt = this.engine.attempt(applied, checkedCost(policy, cost));
-    if (attempt === undefined) {
-      return { outcome: 'unlimited', policy, cost: 0, ...(plan !== undefined && { plan }) };
-    }
+    if (attempt === undefined) return unlimited(policy, plan);
     const decided = this.engine.decide([attempt]);
     return decided instanceof Promise ? (await decided)[0]! : decided[0]!;
   }
@@ -179,8 +188,31 @@ export class RateLimiter {
     await this.engine.reset(this.#policy(policy), checkedKey(policy, key));
   }
 
+  /**
+   * Which keys of a policy are closest to their limit lately, or over it, in all instances together: those that asked for
+   * most of it in the last minute or two. Instances tell each other every five seconds.
+   *
+   * @param count how many at the most
+   * @throws {RateLimitConfigError} (rejects) without `telemetry: { top }`, and for a policy that does not exist
+   * @throws {StoreUnavailableError} (rejects) when Valkey did not answer
+   *
+   * @example
+   * const { keys } = await limiter.top('api', 20);
+   */
+  async top(policy: PolicyName, count = 10): Promise<TopKeys> {
+    const { name } = this.#policy(policy);
+    const top = this.watchers?.top;
+    if (top !== undefined) return top.top(name, checkedCount('RateLimiter top', count));
+    throw new RateLimitConfigError(
+      'NO_TOP',
+      'RateLimiter top',
+      'nobody is kept count of. Say for how many keys of a policy that is to be done: telemetry: { top: 100 }.',
+    );
+  }
+
   /** Lets go of the store. The module does it when the application shuts down. */
   close(): Promise<void> {
+    this.watchers?.close();
     return this.engine.close();
   }
 

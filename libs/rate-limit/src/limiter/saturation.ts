@@ -132,7 +132,10 @@ export class Share {
   }
 }
 
-/** Whether this process is saturated, by how busy its event loop is and how late. It keeps no process alive. */
+/**
+ * How saturated this process is, by how busy its event loop is and how late. It looks from the first time on that somebody
+ * asks, as what a process does until then is its start and no load, and keeps no process alive.
+ */
 export class Saturation {
   readonly #steps: ShedSteps;
   #timer: NodeJS.Timeout | undefined;
@@ -144,10 +147,11 @@ export class Saturation {
   }
 
   get level(): ShedLevel {
+    if (this.#delays === undefined) this.#start();
     return this.#steps.level;
   }
 
-  start(): void {
+  #start(): void {
     this.#delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
     this.#delays.enable();
     this.#before = performance.eventLoopUtilization();

@@ -1,6 +1,7 @@
 import type { AllowedDecision, Decision } from '../decision/decision.js';
 import type { WorkResult } from './adaptive/estimator.js';
-import type { Applied, Engine, PolicyAttempt } from './engine.js';
+import type { Applied, PolicyAttempt } from './attempt.js';
+import type { Engine } from './engine.js';
 import { HeldPlaces } from './held-places.js';
 
 /** What else is said of a task. */

@@ -20,6 +20,11 @@ export function encodeSubject(subject: string | undefined): string {
   return `#${createHash('sha256').update(subject, 'utf16le').digest('base64url').slice(0, 32)}`;
 }
 
+/** A subject for people: as it is, unless it is too long; then as it stands in keys. */
+export function shortSubject(subject: string): string {
+  return subject.length <= LONGEST ? subject : encodeSubject(subject);
+}
+
 // By UTF-16 unit and not by encodeURIComponent, which throws on a lone surrogate.
 function percentEncode(text: string): string {
   return text.replace(/[^A-Za-z0-9._:@|=,+/-]/g, (character) => {

@@ -27,6 +27,7 @@ export class WatchedStore {
   /** Of the shards that have failed. Empty in good times. */
   readonly #circuits = new Map<string, Circuit>();
   #closed = false;
+  #failures = 0;
 
   /** @param onRecovered the store answers again for the keys for which `answers` is true */
   constructor(
@@ -44,6 +45,11 @@ export class WatchedStore {
 
   get place(): string {
     return this.store.place;
+  }
+
+  /** How often it has been asked and did not answer. */
+  get failures(): number {
+    return this.#failures;
   }
 
   get state(): StoreState {
@@ -128,6 +134,7 @@ export class WatchedStore {
   }
 
   #failed(error: Error, decisions: number): void {
+    this.#failures += 1;
     this.#outage.failed(error, decisions);
     if (this.#closed) return;
     const failedKey = error instanceof StoreUnavailableError ? error.key : undefined;

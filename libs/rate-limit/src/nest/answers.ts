@@ -10,7 +10,7 @@ import {
   type SetField,
 } from '../http/header-dialect.js';
 import { refuse } from '../http/problem.js';
-import type { PolicyAttempt } from '../limiter/engine.js';
+import type { PolicyAttempt } from '../limiter/attempt.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import type { RateLimitContext } from './context.js';
 import type { CallArguments, ContextAdapter, Refusal } from './contexts/context-adapter.js';

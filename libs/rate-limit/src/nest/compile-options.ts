@@ -6,6 +6,7 @@ import { type DialectName, dialects } from '../http/dialects/index.js';
 import type { HeaderDialect } from '../http/header-dialect.js';
 import { FAILURE_MODES, type Policy, compilePolicy } from '../limiter/policy.js';
 import { unknownPolicy } from '../limiter/checks.js';
+import { readTelemetry, type Telemetry } from '../telemetry/telemetry-options.js';
 import type { ContextOptions, RateLimitContext } from './context.js';
 import { readIdentity } from './identity.js';
 import { readSecret } from './keyed-hash.js';
@@ -29,6 +30,7 @@ export interface CompiledOptions extends ContextOptions {
   readonly clock: Clock | undefined;
   readonly problem: RateLimitModuleOptions['problem'];
   readonly shedding: Shedding | undefined;
+  readonly telemetry: Telemetry;
 }
 
 /** Under which the compiled options are provided. */
@@ -74,6 +76,7 @@ export function compileOptions(written: unknown): CompiledOptions {
     clock: readClock(options),
     problem: options.optionalFunction('problem', 'a function that makes the body'),
     shedding: readShedding(options.value('shed')),
+    telemetry: readTelemetry(options.value('telemetry')),
   };
   options.done();
   return compiled;

@@ -59,6 +59,11 @@ export class RateLimitContext {
     return this.#known.get('plan');
   }
 
+  /** For those who listen: the tenant, if somebody has asked for it. */
+  get knownTenant(): string | undefined {
+    return this.#made?.told('tenant');
+  }
+
   /** For the guard: those that authenticate have run. */
   beginIdentity(): void {
     this.#known.begin();

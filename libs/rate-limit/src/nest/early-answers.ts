@@ -2,7 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { Denial } from '../limiter/deny-cache.js';
-import { Engine, type PolicyAttempt } from '../limiter/engine.js';
+import type { PolicyAttempt } from '../limiter/attempt.js';
+import { Engine, type KnownDenials } from '../limiter/engine.js';
 import { Answers } from './answers.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import { RateLimitContext, type RateLimitRequest } from './context.js';
@@ -13,6 +14,8 @@ import type { Route } from './route-table.js';
 export interface EarlyAnswer {
   readonly route: Route;
   readonly denials: readonly Denial[];
+  /** For those who listen, as it was told first. */
+  readonly known: KnownDenials;
   readonly status: number;
   readonly fields: readonly (readonly [name: string, value: string])[];
   /** A text is sent as it is. */
@@ -75,20 +78,22 @@ export class EarlyAnswers {
       // Those of a list that only the head of a request decides answer at once.
       if (each.policy.skip?.(context) !== true) attempts.push(toAttempt(this.engine, each, context)!);
     }
-    const decisions = this.engine.knownDenials(attempts);
-    if (decisions === undefined) return undefined;
+    const known = this.engine.knownDenials(attempts);
+    if (known === undefined) return undefined;
+    const { decisions } = known;
     const fields: [string, string][] = [];
     const set = (name: string, value: string) => void fields.push([name, value]);
     this.answers.announce(set, attempts, decisions);
     const { status, body } = this.answers.refuse(set, context, decisions);
     // What the application makes of it may be something else for the next request, and lists may skip another one's policies.
     if (this.options.problem !== undefined || route.before.policies.some(({ isListed }) => isListed)) {
-      return { route, denials, status, fields, body, until: now };
+      return { route, denials, known, status, fields, body, until: now };
     }
     const until = Math.min(...denials.map((denial) => rightUntil(denial, now)));
     const answer = {
       route,
       denials,
+      known,
       status,
       fields,
       body: this.#toText(response, status, body),

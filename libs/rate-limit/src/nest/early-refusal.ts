@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { DenyCache, Denial } from '../limiter/deny-cache.js';
 import { Engine } from '../limiter/engine.js';
+import { Watchers } from '../telemetry/watchers.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import { RateLimitContext, type RateLimitRequest } from './context.js';
 import { type EarlyAnswer, EarlyAnswers } from './early-answers.js';
@@ -37,6 +38,7 @@ export class EarlyRefusal {
     @Inject(Engine) private readonly engine: Engine,
     @Inject(EarlyAnswers) private readonly answers: EarlyAnswers,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(Watchers) private readonly watchers: Watchers,
     @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
   ) {}
 
@@ -100,6 +102,9 @@ export class EarlyRefusal {
       // A function of the application that fails: the guard comes to the same, and Nest knows what to do with it.
     }
     if (answer === undefined) return false;
+    const { decisions, attempts } = answer.known;
+    this.engine.announce(decisions, attempts, true);
+    this.watchers.refusals?.add(decisions, attempts);
     this.answers.send(response, answer);
     return true;
   }

@@ -76,6 +76,12 @@ export class Known {
     this.#over = true;
   }
 
+  /** What has been found out so far. Nobody is asked. */
+  told(part: IdentityPart): string | undefined {
+    const found = this.#found[part];
+    return found !== undefined && 'value' in found ? found.value : undefined;
+  }
+
   /** @throws {Error} when it cannot be told, or not yet */
   get(part: IdentityPart): string | undefined {
     const found = this.early ? undefined : this.#ask(part);

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Decision } from '../decision/decision.js';
-import { Engine, type PolicyAttempt } from '../limiter/engine.js';
+import type { PolicyAttempt } from '../limiter/attempt.js';
+import { Engine } from '../limiter/engine.js';
 import { HeldPlaces } from '../limiter/held-places.js';
 import { UnderWay } from '../limiter/under-way.js';
 import type { Outcome } from './settle.js';

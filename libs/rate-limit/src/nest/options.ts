@@ -6,6 +6,7 @@ import type { DialectName } from '../http/dialects/index.js';
 import type { Problem } from '../http/problem.js';
 import type { Cost, PlannedOptions, PolicyOptions, PolicySettings } from '../limiter/policy.js';
 import type { ValkeyTarget } from '../storage/valkey/target.js';
+import type { TelemetryOptions } from '../telemetry/telemetry-options.js';
 import type { RateLimitContext } from './context.js';
 import type { Identify } from './identity.js';
 import type { Settle } from './settle.js';
@@ -126,6 +127,8 @@ export interface RateLimitModuleOptions<Name extends string = string> {
   refuseIn?: 'hook' | 'guard';
   /** Refuses what is less important when there is not enough for all (docs/throttling.md). Left out: nobody is. */
   shed?: ShedOptions;
+  /** What can be seen of the limits in operation (docs/observability.md). Left out: the log sums up refusals. */
+  telemetry?: TelemetryOptions;
   /** What every key in Valkey begins with. Left out: `'rl:'`. Applications that share a Valkey need different ones. */
   prefix?: string;
   /** The dialect of the header fields. Left out: `'draft-11'`. */

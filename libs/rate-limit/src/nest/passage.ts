@@ -1,7 +1,10 @@
 import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { AllowedDecision, Decision, DeniedDecision } from '../decision/decision.js';
 import type { SetField } from '../http/header-dialect.js';
-import { Engine, type PolicyAttempt } from '../limiter/engine.js';
+import { waitTiming } from '../http/server-timing.js';
+import type { PolicyAttempt } from '../limiter/attempt.js';
+import { Engine } from '../limiter/engine.js';
+import { Watchers } from '../telemetry/watchers.js';
 import { Answers } from './answers.js';
 import type { CallEnds } from './call-ends.js';
 import type { RateLimitContext } from './context.js';
@@ -43,6 +46,7 @@ export class Passage implements CallEnds {
     @Inject(Answers) private readonly answers: Answers,
     @Inject(Settlements) private readonly settlements: Settlements,
     @Inject(Leases) private readonly leases: Leases,
+    @Inject(Watchers) private readonly watchers: Watchers,
   ) {}
 
   /**
@@ -111,7 +115,7 @@ export class Passage implements CallEnds {
     passing.route.context.whenEnded?.(passing.args, () => turn.leave());
     const end = await turn.ended;
     if (end === 'turn') {
-      passing.set?.('Server-Timing', `ratelimit;dur=${Math.round(performance.now() - begun)}`);
+      passing.set?.('Server-Timing', waitTiming(performance.now() - begun));
       return this.#begin(passing);
     }
     // Whoever has left does not read it.
@@ -125,6 +129,7 @@ export class Passage implements CallEnds {
     const { route, context, args, set, attempts } = passing;
     passing.giveBack(this.cancel(route, args));
     this.engine.announce(decisions);
+    this.watchers.refusals?.add(decisions, attempts);
     if (set !== undefined) this.answers.announce(set, attempts, decisions);
     return route.context.toError(this.answers.refuse(set, context, decisions), args, route.place);
   }

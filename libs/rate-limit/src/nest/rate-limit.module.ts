@@ -26,8 +26,9 @@ import { LimitOverrides } from '../limiter/overrides.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { Answers } from './answers.js';
 import { CALL_ENDS } from './call-ends.js';
+import { Watchers } from '../telemetry/watchers.js';
 import { COMPILED_OPTIONS, compileOptions, type CompiledOptions } from './compile-options.js';
-import { createEngine } from './create-limiter.js';
+import { createEngine, watch } from './create-limiter.js';
 import { describeRoutes } from './describe-routes.js';
 import { EarlyAnswers } from './early-answers.js';
 import { EarlyRefusal } from './early-refusal.js';
@@ -96,9 +97,15 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIO
     { provide: LimitOverrides, inject: [Engine], useFactory: ({ overrides }: Engine) => overrides },
     {
       provide: RateLimiter,
-      inject: [Engine, COMPILED_OPTIONS, RouteTable],
-      useFactory: (engine: Engine, { policies }: CompiledOptions, routes: RouteTable) =>
-        new RateLimiter(engine, policies, () => describeRoutes(routes)),
+      inject: [Engine, COMPILED_OPTIONS, RouteTable, Watchers],
+      useFactory: (engine: Engine, { policies }: CompiledOptions, routes: RouteTable, watchers: Watchers) =>
+        new RateLimiter(engine, policies, watchers, () => describeRoutes(routes)),
+    },
+    {
+      provide: Watchers,
+      inject: [Engine, COMPILED_OPTIONS, Shedder],
+      useFactory: (engine: Engine, compiled: CompiledOptions, shedder: Shedder) =>
+        watch(engine, compiled, () => shedder.level / 100),
     },
     {
       provide: RouteTable,
@@ -154,6 +161,7 @@ export class RateLimitModule
     @Inject(Settlements) private readonly settlements: Settlements,
     @Inject(Leases) private readonly leases: Leases,
     @Inject(Shedder) private readonly shedder: Shedder,
+    @Inject(Watchers) private readonly watchers: Watchers,
   ) {
     super();
     // Microservices may be connected as soon as every module is made.
@@ -187,7 +195,6 @@ export class RateLimitModule
   /** Whatever else an application adds to Fastify, such as CORS, it has added by now, and to refusals as well. */
   onApplicationBootstrap(): void {
     this.opening.prepareServer();
-    this.shedder.start();
     const adapter = (['express', 'fastify'] as const).find((name) => this.#earlyOn(name));
     if (adapter === undefined) return;
     const { config, modules } = this;
@@ -204,6 +211,7 @@ export class RateLimitModule
   async onApplicationShutdown(): Promise<void> {
     this.shedder.stop();
     await Promise.all([this.settlements.finish(), this.leases.finish()]);
+    this.watchers.close();
     await this.engine.close();
   }
 

@@ -1,9 +1,12 @@
 import { type ExecutionContext, Inject, Injectable, Logger } from '@nestjs/common';
 import { type Decision, passes } from '../decision/decision.js';
-import { Engine, type PolicyAttempt } from '../limiter/engine.js';
+import { decisionTiming } from '../http/server-timing.js';
+import type { PolicyAttempt } from '../limiter/attempt.js';
+import { Engine } from '../limiter/engine.js';
 import { Outage } from '../limiter/outage.js';
 import { admit, type Admission } from './admission.js';
 import { Answers } from './answers.js';
+import { Watchers } from '../telemetry/watchers.js';
 import { COMPILED_OPTIONS, type CompiledOptions } from './compile-options.js';
 import { RateLimitContext } from './context.js';
 import { EarlyRefusal } from './early-refusal.js';
@@ -41,6 +44,7 @@ export class RequestLimiter {
     @Inject(EarlyRefusal) private readonly early: EarlyRefusal,
     @Inject(Passage) private readonly passage: Passage,
     @Inject(Shedder) private readonly shedder: Shedder,
+    @Inject(Watchers) private readonly watchers: Watchers,
     @Inject(COMPILED_OPTIONS) private readonly options: CompiledOptions,
   ) {}
 
@@ -147,10 +151,11 @@ export class RequestLimiter {
       if (attempt !== undefined) attempts.push(attempt);
     }
     if (attempts.length === 0) return this.#answer(route, stage, before, attempts, []);
+    const begun = this.options.telemetry.serverTiming ? performance.now() : undefined;
+    const answer = (decided: readonly Decision[]) =>
+      this.#answer(route, stage, before, attempts, decided, begun && performance.now() - begun);
     const decisions = this.engine.decide(attempts);
-    return decisions instanceof Promise
-      ? decisions.then((decided) => this.#answer(route, stage, before, attempts, decided))
-      : this.#answer(route, stage, before, attempts, decisions);
+    return decisions instanceof Promise ? decisions.then(answer) : answer(decisions);
   }
 
   #answer(
@@ -159,6 +164,7 @@ export class RequestLimiter {
     before: Decided,
     attempts: readonly PolicyAttempt[],
     decisions: readonly Decision[],
+    tookMs?: number,
   ): boolean | Promise<boolean> {
     const { context } = before;
     const all =
@@ -168,6 +174,7 @@ export class RequestLimiter {
     if (set !== undefined) {
       const told = route.context.toldOf?.(args)?.with(all.attempts, all.decisions) ?? all;
       this.answers.announce(set, told.attempts, told.decisions);
+      if (tookMs !== undefined) set('Server-Timing', decisionTiming(tookMs));
     }
     if (passes(decisions)) {
       if (stage === route.before) (route.context.callOf(args) as Marked)[DECIDED] = all;
@@ -176,6 +183,7 @@ export class RequestLimiter {
         void this.engine.giveBack(all.attempts, all.decisions, except);
       return this.passage.enter({ route, stage, context, args, set, attempts, decisions, giveBack });
     }
+    this.watchers.refusals?.add(decisions, attempts);
     // A refused request takes nothing, from the policies of the stage before either.
     if (before.decisions.length > 0) {
       const settled = this.passage.cancel(route, args);

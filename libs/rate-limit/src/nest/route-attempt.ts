@@ -1,4 +1,5 @@
-import type { Engine, PolicyAttempt } from '../limiter/engine.js';
+import type { PolicyAttempt } from '../limiter/attempt.js';
+import type { Engine } from '../limiter/engine.js';
 import type { RateLimitContext } from './context.js';
 import { requestCost } from './request-cost.js';
 import type { RoutePolicy } from './route-policy.js';
@@ -14,5 +15,5 @@ export function toAttempt(
   const plan = planned ? context.plan : undefined;
   const timeZone = zoned ? context.timeZone : undefined;
   const asked = typeof cost === 'number' ? cost : requestCost(cost(context));
-  return engine.attempt({ policy, subject, plan, timeZone }, asked);
+  return engine.attempt({ policy, subject, plan, timeZone, tenant: context.knownTenant }, asked);
 }

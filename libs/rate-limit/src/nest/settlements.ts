@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { AllowedDecision, Decision } from '../decision/decision.js';
-import { Engine, type PolicyAttempt } from '../limiter/engine.js';
+import type { PolicyAttempt } from '../limiter/attempt.js';
+import { Engine } from '../limiter/engine.js';
 import { UnderWay } from '../limiter/under-way.js';
 import type { RateLimitContext } from './context.js';
 import { asError } from './as-error.js';

@@ -37,10 +37,6 @@ export class Shedder {
     return this.#saturation === undefined ? 0 : this.#saturation.level;
   }
 
-  start(): void {
-    this.#saturation?.start();
-  }
-
   stop(): void {
     this.#saturation?.stop();
   }

@@ -1,7 +1,7 @@
 import { RateLimitConfigError } from '../../decision/config-error.js';
 import type { DeniedVerdict } from '../../decision/decision.js';
 import type { OptionReader } from '../../decision/option-reader.js';
-import type { Ask, Step } from '../algorithm.js';
+import type { Ask, Quota, Step } from '../algorithm.js';
 import { ceilDiv, floorDiv, gcd } from '../integer.js';
 import { MAX_LIMIT, MAX_WINDOW_MS } from '../limits.js';
 
@@ -58,6 +58,10 @@ export function compileBucket(options: OptionReader): BucketParams {
     );
   }
   return { limit, window, capacity: burst * token, token, rate };
+}
+
+export function quota({ limit, window, capacity, token }: BucketParams): Quota {
+  return { limit, windowMs: window, unit: 'requests', capacity: floorDiv(capacity, token) };
 }
 
 export function step(

@@ -1,6 +1,14 @@
 import type { Duration } from '../../decision/duration.js';
 import { defineAlgorithm } from '../algorithm.js';
-import { type BucketParams, type BucketState, compileBucket, denied, step, usage } from '../bucket/bucket.js';
+import {
+  type BucketParams,
+  type BucketState,
+  compileBucket,
+  denied,
+  quota,
+  step,
+  usage,
+} from '../bucket/bucket.js';
 import lua from '../bucket/bucket.lua.js';
 import { ceilDiv } from '../integer.js';
 import { MAX_WINDOW_MS } from '../limits.js';
@@ -43,7 +51,7 @@ export const leakyBucket = defineAlgorithm<LeakyBucketOptions, LeakyBucketParams
     // The last turn waits for everything before it: less than that much, and the turn itself, fit in.
     return { ...params, capacity: Math.min(capacity, maxWait * rate + token) };
   },
-  quota: ({ limit, window }) => ({ limit, windowMs: window, unit: 'requests' }),
+  quota,
   // Whoever comes into an almost full queue waits for all but its own turn.
   queue: ({ capacity, token, rate, maxWaiting }) => ({
     longestDelayMs: ceilDiv(Math.max(0, capacity - token), rate),

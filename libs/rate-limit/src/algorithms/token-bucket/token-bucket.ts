@@ -1,6 +1,14 @@
 import type { Duration } from '../../decision/duration.js';
 import { defineAlgorithm } from '../algorithm.js';
-import { type BucketParams, type BucketState, compileBucket, denied, step, usage } from '../bucket/bucket.js';
+import {
+  type BucketParams,
+  type BucketState,
+  compileBucket,
+  denied,
+  quota,
+  step,
+  usage,
+} from '../bucket/bucket.js';
 import lua from '../bucket/bucket.lua.js';
 
 /**
@@ -24,7 +32,7 @@ export interface TokenBucketOptions {
 export const tokenBucket = defineAlgorithm<TokenBucketOptions, BucketParams, BucketState>({
   id: 'tb',
   compile: compileBucket,
-  quota: ({ limit, window }) => ({ limit, windowMs: window, unit: 'requests' }),
+  quota,
   args: ({ capacity, token, rate }) => [capacity, token, rate],
   readings: 1,
   step,

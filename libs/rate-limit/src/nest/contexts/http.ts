@@ -20,7 +20,11 @@ export const http: ContextAdapter = {
   requestOf: (args) => args[0] as RateLimitRequest,
   setterOf(args, adapter) {
     const response = args[1];
-    return (name, value) => adapter!.setHeader(response, name, value);
+    // What a response tells of times is a list, and others have a say in it.
+    return (name, value) =>
+      name === 'Server-Timing'
+        ? adapter!.appendHeader(response, name, value)
+        : adapter!.setHeader(response, name, value);
   },
   toError: ({ body, status, decisions }) => toException(body, status, decisions),
   /** With its response, whoever made it: a guard that comes later, a pipe, a handler or a filter. */

@@ -1,6 +1,6 @@
 import type { Decision } from '../../decision/decision.js';
 import type { SetField } from '../../http/header-dialect.js';
-import type { PolicyAttempt } from '../../limiter/engine.js';
+import type { PolicyAttempt } from '../../limiter/attempt.js';
 
 /** What is asked and what was decided of it, policy by policy. */
 export interface Told {

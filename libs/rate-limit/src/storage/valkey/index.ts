@@ -1,11 +1,13 @@
 import type { Clock } from '../../decision/clock.js';
 import type { OverrideTable } from '../override-table.js';
+import type { SketchTable } from '../sketch-table.js';
 import type { Store } from '../store.js';
 import { ClusterStore } from './cluster-store.js';
 import { connect } from './connect.js';
 import { inOneWrite } from './one-write.js';
 import { Scripts } from './scripts.js';
 import { ValkeyOverrideTable } from './valkey-override-table.js';
+import { ValkeySketchTable } from './valkey-sketch-table.js';
 import { ValkeyStore } from './valkey-store.js';
 
 export interface ValkeyOptions {
@@ -20,15 +22,15 @@ export interface ValkeyOptions {
 }
 
 /**
- * What a module's `valkey` option means: where state is kept, and numbers that were changed while running. Not connected
- * yet.
+ * What a module's `valkey` option means: where state is kept, numbers that were changed while running, and what processes
+ * tell each other. Not connected yet.
  *
  * @throws {RateLimitConfigError} for what is no Valkey
  */
 export function createValkey(
   valkey: unknown,
   { deadlineMs, prefix, clock, warn }: ValkeyOptions,
-): { store: Store; overrides: OverrideTable } {
+): { store: Store; overrides: OverrideTable; sketches: SketchTable } {
   const connection = connect(valkey, deadlineMs, warn);
   const scripts = new Scripts(connection, deadlineMs);
   const store = new ValkeyStore(connection, scripts, clock);
@@ -39,5 +41,6 @@ export function createValkey(
         : new ClusterStore(store, deadlineMs, (send) => inOneWrite(connection.client, send)),
     // No key of a client is like it: those have their subject in braces.
     overrides: new ValkeyOverrideTable(scripts, `${prefix}overrides`),
+    sketches: new ValkeySketchTable(scripts, `${prefix}top:`),
   };
 }

@@ -59,7 +59,7 @@ export class Scripts {
     const deadline = new Promise<never>((_, reject) => {
       const expire = () => {
         expired = true;
-        reject(this.unavailable(`no answer within ${this.deadlineMs} ms`, undefined, key));
+        reject(this.unavailable(`no answer within ${deadlineMs} ms`, undefined, key));
       };
       // When this process was busy, the answer may be there and only not read yet: timers come before the socket, and
       // immediates after it.
