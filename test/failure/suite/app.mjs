@@ -39,6 +39,8 @@ Module({
   imports: [
     RateLimitModule.forRoot({
       ...options,
+      // An outage has one line at its beginning and one at its end, and nothing else is to be in the log.
+      telemetry: { refusals: 'off' },
       policies: {
         canary: { algorithm: 'fixed-window', limit: 1_000_000, window: LONG },
         burst: { algorithm: 'fixed-window', limit: burst, window: LONG },
