@@ -1,13 +1,15 @@
-import { BadRequestException, Controller, Get, Param, UseGuards } from '@nestjs/common';
+import { BadRequestException, Controller, Get, Param, UseGuards, UseInterceptors } from '@nestjs/common';
 import { ApiBearerAuth } from '@nestjs/swagger';
 import { type PolicyName, RateLimit, RateLimiter, type TopKeys } from 'nestjs-valkey-rate-limit';
 import { policies } from '../rate-limits.js';
 import { AdminGuard } from './admin.guard.js';
+import { LimiterErrorInterceptor } from './limiter-error.interceptor.js';
 
 @Controller('admin/top')
 @UseGuards(AdminGuard)
 @RateLimit('admin')
 @ApiBearerAuth()
+@UseInterceptors(LimiterErrorInterceptor)
 export class TopController {
   constructor(private readonly limiter: RateLimiter) {}
 

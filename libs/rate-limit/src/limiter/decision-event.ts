@@ -1,6 +1,7 @@
 import { Observable } from 'rxjs';
 import type { Decision } from '../decision/decision.js';
 import type { PolicyAttempt } from './attempt.js';
+import { shortSubject } from './store-key.js';
 
 /** A decision, and what else is known of how it came about. */
 export type DecisionEvent = Decision & {
@@ -10,7 +11,7 @@ export type DecisionEvent = Decision & {
   readonly cached?: true;
   /** The tenant, where that was asked for before. */
   readonly tenant?: string;
-  /** Who was counted. Only with `telemetry: { exposeKeys: true }`. */
+  /** Who was counted; longer than 64 characters, as a hash. Only with `telemetry: { exposeKeys: true }`. */
   readonly key?: string;
 };
 
@@ -52,6 +53,6 @@ function toEvent(
     durationMs,
     ...(cached && { cached }),
     ...(tenant !== undefined && { tenant }),
-    ...(exposesKeys && subject !== undefined && { key: subject }),
+    ...(exposesKeys && subject !== undefined && { key: shortSubject(subject) }),
   };
 }

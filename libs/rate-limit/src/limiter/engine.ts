@@ -152,7 +152,7 @@ export class Engine {
     const limit = this.limitOf(applied);
     const { policy, subject, plan, timeZone, tenant } = applied;
     if (limit === 'unlimited') {
-      if (this.isWatched) this.announce([unlimited(policy.name, plan)]);
+      if (this.isWatched) this.announce({ decisions: [unlimited(policy.name, plan)] });
       return undefined;
     }
     const { rule } = limit;
@@ -167,7 +167,7 @@ export class Engine {
    * are known to be denied, it is only those, and nobody is asked. Never rejects because of the store.
    */
   decide(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
-    if (!this.isWatched) return this.knownDenials(attempts)?.decisions ?? this.#ask(attempts);
+    if (!this.isWatched) return this.decideUntold(attempts);
     const begun = performance.now();
     const known = this.knownDenials(attempts);
     if (known !== undefined)
@@ -178,12 +178,17 @@ export class Engine {
     return decided instanceof Promise ? decided.then(told) : told(decided);
   }
 
+  /** The same, and nobody who listens is told of it. */
+  decideUntold(attempts: readonly PolicyAttempt[]): readonly Decision[] | Promise<readonly Decision[]> {
+    return this.knownDenials(attempts)?.decisions ?? this.#ask(attempts);
+  }
+
   /** Tells whoever listens of decisions that are made without it; of those about limits with what they answer. */
-  announce(
-    decisions: readonly Decision[],
-    attempts: readonly PolicyAttempt[] = [],
+  announce({
+    decisions,
+    attempts = [],
     cached = false,
-  ): readonly Decision[] {
+  }: Pick<DecisionBatch, 'decisions'> & Partial<DecisionBatch>): readonly Decision[] {
     return this.isWatched && decisions.length > 0
       ? this.#told({ decisions, attempts, durationMs: 0, cached })
       : decisions;

@@ -189,8 +189,8 @@ export class RateLimiter {
   }
 
   /**
-   * Which keys of a policy are closest to their limit lately, or over it, in all instances together: those that asked for
-   * most of it in the last minute or two. Instances tell each other every five seconds.
+   * Which keys of a policy come closest to their limit, or over it, in all instances together: those that asked for most of it
+   * in the last minute or two. Instances tell each other every five seconds.
    *
    * @param count how many at the most
    * @throws {RateLimitConfigError} (rejects) without `telemetry: { top }`, and for a policy that does not exist

@@ -85,7 +85,8 @@ test.each([0, 1, 33, 50, 67, 100])('%d per cent are taken of a hundred, as evenl
 test('an event loop that is blocked is saturated, and one that is idle is not', async () => {
   const saturation = new Saturation({ utilization: 0.5, delayMs: 20 });
   const pause = () => new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
-  expect(saturation.level).toBe(0);
+  saturation.start();
+  saturation.start();
   await pause();
   await pause();
   expect(saturation.level).toBe(0);

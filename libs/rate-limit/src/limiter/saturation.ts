@@ -133,32 +133,35 @@ export class Share {
 }
 
 /**
- * How saturated this process is, by how busy its event loop is and how late. It looks from the first time on that somebody
- * asks, as what a process does until then is its start and no load, and keeps no process alive.
+ * How saturated this process is, by how busy its event loop is and how late. It keeps no process alive.
  */
 export class Saturation {
   readonly #steps: ShedSteps;
   #timer: NodeJS.Timeout | undefined;
   #delays: IntervalHistogram | undefined;
   #before: EventLoopUtilization | undefined;
+  #isStopped = false;
 
   constructor(limits: SaturationLimits) {
     this.#steps = new ShedSteps(limits);
   }
 
   get level(): ShedLevel {
-    if (this.#delays === undefined) this.#start();
     return this.#steps.level;
   }
 
-  #start(): void {
+  /** Begins to look, once. */
+  start(): void {
+    if (this.#delays !== undefined || this.#isStopped) return;
     this.#delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
     this.#delays.enable();
     this.#before = performance.eventLoopUtilization();
     this.#timer = setInterval(() => this.#sample(this.#delays!), SAMPLE_MS).unref();
   }
 
+  /** For good. */
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#timer);
     this.#delays?.disable();
   }

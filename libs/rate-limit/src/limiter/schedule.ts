@@ -74,13 +74,17 @@ export async function schedule<Result>(
     if (asked === undefined) return task(signal);
     // To ask until it is allowed is what a task does: nobody is to be punished for that.
     const attempt = { ...asked, rule: asked.rule.settling ?? asked.rule };
-    const [decision] = (await engine.decide([attempt])) as [Decision];
-    const waitMs = waitOf(decision, attempt);
+    const [decision] = (await engine.decideUntold([attempt])) as [Decision];
+    const tell = () => engine.announce({ decisions: [decision], attempts: [attempt] });
+    // One that asks again is not refused.
+    if (decision.outcome !== 'denied') tell();
     try {
+      const waitMs = waitOf(decision, attempt);
       // It may have been aborted while the store was asked.
       signal?.throwIfAborted();
       if (waitMs > 0) await wait(engine, attempt, waitMs, giveUpAt, signal);
     } catch (error) {
+      if (decision.outcome === 'denied') tell();
       await engine.giveBack([attempt], [decision]);
       throw error;
     }

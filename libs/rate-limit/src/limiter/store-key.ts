@@ -20,9 +20,9 @@ export function encodeSubject(subject: string | undefined): string {
   return `#${createHash('sha256').update(subject, 'utf16le').digest('base64url').slice(0, 32)}`;
 }
 
-/** A subject for people: as it is, unless it is too long; then as it stands in keys. */
+/** A subject for people: as it is, unless it is too long, or looks like the hash of one; then as it stands in keys. */
 export function shortSubject(subject: string): string {
-  return subject.length <= LONGEST ? subject : encodeSubject(subject);
+  return subject.length <= LONGEST && !subject.startsWith('#') ? subject : encodeSubject(subject);
 }
 
 // By UTF-16 unit and not by encodeURIComponent, which throws on a lone surrogate.

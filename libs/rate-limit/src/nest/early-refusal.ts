@@ -103,7 +103,7 @@ export class EarlyRefusal {
     }
     if (answer === undefined) return false;
     const { decisions, attempts } = answer.known;
-    this.engine.announce(decisions, attempts, true);
+    this.engine.announce({ decisions, attempts, cached: true });
     this.watchers.refusals?.add(decisions, attempts);
     this.answers.send(response, answer);
     return true;

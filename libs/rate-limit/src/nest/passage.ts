@@ -1,5 +1,5 @@
 import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
-import type { AllowedDecision, Decision, DeniedDecision } from '../decision/decision.js';
+import type { AllowedDecision, Decision, DeniedDecision, ShedDecision } from '../decision/decision.js';
 import type { SetField } from '../http/header-dialect.js';
 import { waitTiming } from '../http/server-timing.js';
 import type { PolicyAttempt } from '../limiter/attempt.js';
@@ -105,6 +105,7 @@ export class Passage implements CallEnds {
     });
     if (full.length > 0) {
       const refused = full.map((one) => crowded(one, turns.nextMs(one.policy)));
+      this.#tell(passing, refused);
       throw this.#refuse(passing, refused);
     }
     const begun = performance.now();
@@ -118,18 +119,24 @@ export class Passage implements CallEnds {
       passing.set?.('Server-Timing', waitTiming(performance.now() - begun));
       return this.#begin(passing);
     }
-    // Whoever has left does not read it.
-    throw this.#refuse(
-      passing,
-      waits.map(({ policy }) => ({ outcome: 'shed', policy, cost: 0, reason: 'shutting-down' })),
-    );
+    const away = waits.map(({ policy }): ShedDecision => {
+      return { outcome: 'shed', policy, cost: 0, reason: 'shutting-down' };
+    });
+    // Whoever has left was not refused, and does not read it.
+    if (end === 'closed') this.#tell(passing, away);
+    throw this.#refuse(passing, away);
+  }
+
+  /** Those who listen, and the log. */
+  #tell({ attempts }: Passing, decisions: readonly Decision[]): void {
+    const asked = decisions.map(({ policy }) => attempts.find((each) => each.policy.name === policy)!);
+    this.engine.announce({ decisions, attempts: asked });
+    this.watchers.refusals?.add(decisions, asked);
   }
 
   #refuse(passing: Passing, decisions: readonly Decision[]): Error {
     const { route, context, args, set, attempts } = passing;
     passing.giveBack(this.cancel(route, args));
-    this.engine.announce(decisions);
-    this.watchers.refusals?.add(decisions, attempts);
     if (set !== undefined) this.answers.announce(set, attempts, decisions);
     return route.context.toError(this.answers.refuse(set, context, decisions), args, route.place);
   }

@@ -62,8 +62,10 @@ export class RequestLimiter {
     const early = this.routes.authentication === 'guards';
     const context = new RateLimitContext(request, execution, route.id, this.options, early);
     const before: Decided = { context, attempts: [], decisions: [] };
-    const shed = this.shedder.level === 0 ? undefined : this.shedder.refusal(route.priority, context);
-    if (shed !== undefined) return this.#answer(route, route.before, before, [], this.engine.announce(shed));
+    const shed =
+      this.shedder.levelForRequest() === 0 ? undefined : this.shedder.refusal(route.priority, context);
+    if (shed !== undefined)
+      return this.#answer(route, route.before, before, [], this.engine.announce({ decisions: shed }));
     return this.#identified(route, route.before, before);
   }
 
@@ -114,7 +116,7 @@ export class RequestLimiter {
         ...(mode === 'shadow' && { shadow: true }),
       };
     });
-    return this.#answer(route, stage, before, [], this.engine.announce(decisions));
+    return this.#answer(route, stage, before, [], this.engine.announce({ decisions }));
   }
 
   /** @param watched whether a request of nobody is really one */
@@ -132,7 +134,7 @@ export class RequestLimiter {
     { policies, forbidden }: Admission,
     watched: boolean,
   ): boolean | Promise<boolean> {
-    this.engine.announce(forbidden);
+    this.engine.announce({ decisions: forbidden });
     if (!passes(forbidden)) return this.#answer(route, stage, before, [], forbidden);
     return this.#count(route, stage, before, policies, watched);
   }

@@ -37,6 +37,12 @@ export class Shedder {
     return this.#saturation === undefined ? 0 : this.#saturation.level;
   }
 
+  /** The same for a request. It looks from the first on: what a process does before is its start, and no load. */
+  levelForRequest(): ShedLevel {
+    this.#saturation?.start();
+    return this.level;
+  }
+
   stop(): void {
     this.#saturation?.stop();
   }

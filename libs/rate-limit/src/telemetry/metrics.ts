@@ -25,19 +25,25 @@ export interface MetricsOptions {
   readonly shedLevel: () => number;
 }
 
+/** What ends the counts of the limiter before, when another one begins. */
+const counted = new WeakMap<Meter, readonly (() => void)[]>();
+
 /** Measures an engine for whoever collects. Names and units as OpenTelemetry has them, and never a key. */
 export class Metrics {
   readonly #decisions = new DecisionCounts();
   readonly #near = new PolicyCounts();
   readonly #cached = new PolicyCounts();
   readonly #duration: Histogram;
-  /** What takes it out of the instruments, which are the application's and live on. */
+  /** What takes it out of the instruments, which are the application's and live on: those of states, and those of counts. */
   readonly #ends: (() => void)[] = [];
+  readonly #endsOfCounts: (() => void)[] = [];
 
   constructor(
     private readonly meter: Meter,
     { engine, policies, shedLevel }: MetricsOptions,
   ) {
+    for (const end of counted.get(meter) ?? []) end();
+    counted.set(meter, this.#endsOfCounts);
     for (const policy of policies) this.#begin(policy, engine.state.store);
     this.#duration = meter.createHistogram('rate_limit.decision.duration', {
       description: 'How long decisions took that were made together.',
@@ -62,14 +68,11 @@ export class Metrics {
       result.observe(engine.held.size);
     });
     const description = 'Up to 1 the share of background requests that are refused, then of normal ones.';
-    this.#observe(
-      meter.createObservableGauge('rate_limit.shed.level', { unit: '1', description }),
-      (result) => {
-        result.observe(shedLevel());
-      },
-    );
+    const shedding = meter.createObservableGauge('rate_limit.shed.level', { unit: '1', description });
+    this.#ends.push(observe(shedding, (result) => result.observe(shedLevel())));
   }
 
+  /** What was counted can still be collected, as whoever sends metrics does when all else has ended. */
   close(): void {
     for (const end of this.#ends) end();
   }
@@ -80,8 +83,7 @@ export class Metrics {
       this.#count(decision, attempts[index]);
       if (cached) this.#cached.add(1, decision.policy);
     }
-    // What nobody was asked for took no time.
-    if (attempts.length > 0 && !cached) this.#duration.record(durationMs / 1_000);
+    if (durationMs > 0 && !cached) this.#duration.record(durationMs / 1_000);
   }
 
   #begin({ name, mode }: Pick<Policy<never>, 'name' | 'mode'>, store: StoreName): void {
@@ -97,27 +99,28 @@ export class Metrics {
     const { policy, outcome } = decision;
     const shadow = shadowOf(decision);
     this.#decisions.add(1, policy, outcome, storeOf(decision), shadow);
-    // Whoever only looks brings nobody nearer.
-    if (outcome !== 'allowed' || shadow === 'denied' || attempt === undefined || attempt.cost === 0) return;
+    // What takes nothing brings nobody nearer, and this process alone knows only its own share.
+    if (outcome !== 'allowed' || shadow === 'denied' || attempt === undefined) return;
+    if (decision.cost === 0 || decision.store === 'local') return;
     const { limit, capacity = limit } = attempt.rule.quota;
     if (decision.remaining < (1 - NEAR) * capacity) this.#near.add(1, policy);
   }
 
   #counter(name: string, unit: string, description: string, tell: Tell): void {
-    this.#observe(this.meter.createObservableCounter(`rate_limit.${name}`, { unit, description }), tell);
+    const instrument = this.meter.createObservableCounter(`rate_limit.${name}`, { unit, description });
+    this.#endsOfCounts.push(observe(instrument, tell));
   }
 
   #sum(name: string, unit: string, description: string, tell: Tell): void {
-    this.#observe(
-      this.meter.createObservableUpDownCounter(`rate_limit.${name}`, { unit, description }),
-      tell,
-    );
+    const instrument = this.meter.createObservableUpDownCounter(`rate_limit.${name}`, { unit, description });
+    this.#ends.push(observe(instrument, tell));
   }
+}
 
-  #observe(instrument: Observable, tell: Tell): void {
-    instrument.addCallback(tell);
-    this.#ends.push(() => instrument.removeCallback(tell));
-  }
+/** @returns what ends it */
+function observe(instrument: Observable, tell: Tell): () => void {
+  instrument.addCallback(tell);
+  return () => instrument.removeCallback(tell);
 }
 
 type Tell = (result: ObservableResult) => void;

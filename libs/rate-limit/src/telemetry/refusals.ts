@@ -88,9 +88,9 @@ function lineOf(policy: string, { outcomes, keys }: Refused, seconds: number): s
   return `${line} Most often: ${told.join(', ')}.`;
 }
 
-/** A client may choose its key: what would begin a line of its own, or command a terminal, is written in figures. */
+/** A client may choose its key: what would begin a line of its own, turn it round or command a terminal is in figures. */
 function quote(key: string): string {
-  return JSON.stringify(key).replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(key).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+    return `\\u{${character.codePointAt(0)!.toString(16)}}`;
   });
 }

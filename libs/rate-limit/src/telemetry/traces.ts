@@ -1,6 +1,7 @@
 import type { Attributes, TraceAPI } from '@opentelemetry/api';
 import type { Decision } from '../decision/decision.js';
 import type { DecisionBatch } from '../limiter/decision-event.js';
+import { shortSubject } from '../limiter/store-key.js';
 import { KEY, LIMIT, OUTCOME, POLICY, REMAINING, SHADOW, shadowOf, STORE, storeOf } from './attributes.js';
 
 /** Adds an event for each decision to the span that is active as it is made: mostly the one of the request. */
@@ -8,12 +9,12 @@ export function trace(api: TraceAPI, { decisions, attempts }: DecisionBatch, exp
   const span = api.getActiveSpan();
   if (span?.isRecording() !== true) return;
   for (const [index, decision] of decisions.entries()) {
-    const key = exposesKeys ? attempts[index]?.subject : undefined;
-    span.addEvent('rate_limit.decision', attributesOf(decision, key));
+    const subject = exposesKeys ? attempts[index]?.subject : undefined;
+    span.addEvent('rate_limit.decision', attributesOf(decision, subject));
   }
 }
 
-function attributesOf(decision: Decision, key: string | undefined): Attributes {
+function attributesOf(decision: Decision, subject: string | undefined): Attributes {
   const [store, shadow] = [storeOf(decision), shadowOf(decision)];
   const isCounted = decision.outcome === 'allowed' || decision.outcome === 'denied';
   return {
@@ -22,6 +23,6 @@ function attributesOf(decision: Decision, key: string | undefined): Attributes {
     ...(store !== undefined && { [STORE]: store }),
     ...(isCounted && { [LIMIT]: decision.limit, [REMAINING]: decision.remaining }),
     ...(shadow !== undefined && { [SHADOW]: shadow }),
-    ...(key !== undefined && { [KEY]: key }),
+    ...(subject !== undefined && { [KEY]: shortSubject(subject) }),
   };
 }

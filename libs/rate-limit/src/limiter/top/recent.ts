@@ -2,7 +2,7 @@ import type { Clock } from '../../decision/clock.js';
 import { type Exported, HeavyHitters, isAmount, isExported, merge, type Merged } from './sketch.js';
 
 export type Lately<T> = T & {
-  /** How long that was, in milliseconds, at least 1; of several the longest, so that a rate by it is never too high. */
+  /** How long that was, in milliseconds, at least 1; of several the longest. */
   readonly spanMs: number;
 };
 

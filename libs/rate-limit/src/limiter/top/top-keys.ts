@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../decision/clock.js';
 import type { SketchTable } from '../../storage/sketch-table.js';
 import type { DecisionBatch } from '../decision-event.js';
 import { shortSubject } from '../store-key.js';
@@ -14,7 +13,7 @@ export interface TopKey {
    * request counts as one limit at the most, whatever it costs. It may be `error` more.
    */
   readonly asked: number;
-  /** How many decisions about it were denied since it is known. */
+  /** How many decisions about it were denied since it is known, or would have been, of a policy in shadow. */
   readonly denied: number;
   /** By the last decision that is known. */
   readonly limit: number;
@@ -36,8 +35,6 @@ export interface TopOptions {
   readonly size: number;
   /** Left out: nobody else is to be asked. */
   readonly table: SketchTable | undefined;
-  /** Milliseconds. Left out: one that never goes back. */
-  readonly clock?: Clock;
 }
 
 /** "Lately" is one to two of these. */
@@ -62,13 +59,15 @@ export class Top {
     for (let index = 0; index < attempts.length; index += 1) {
       const { subject, cost, policy } = attempts[index]!;
       const decision = decisions[index];
-      // One bucket for all unknown is nobody.
+      // One bucket for all unknown is nobody, and places of a fleet are no limit of anybody.
+      if (policy.sheds) continue;
       if (subject === undefined || (decision?.outcome !== 'allowed' && decision?.outcome !== 'denied'))
         continue;
       const { limit, remaining, outcome } = decision;
       // Where clients choose the cost, one request is not to outweigh all others.
       const asked = Math.min(1, cost / Math.max(1, limit));
-      const seen = { limit, remaining, denied: outcome === 'denied' };
+      const denied = outcome === 'denied' || (outcome === 'allowed' && decision.shadow?.outcome === 'denied');
+      const seen = { limit, remaining, denied };
       this.#of(policy.name).add(shortSubject(subject), asked, seen);
     }
   }
@@ -91,7 +90,7 @@ export class Top {
   #of(policy: string): RecentHeavyHitters {
     let recent = this.#policies.get(policy);
     if (recent === undefined) {
-      recent = new RecentHeavyHitters(this.options.size, WINDOW_MS, this.options.clock);
+      recent = new RecentHeavyHitters(this.options.size, WINDOW_MS);
       this.#policies.set(policy, recent);
     }
     this.#untold.add(policy);
@@ -105,12 +104,12 @@ export class Top {
     const untold = [...this.#untold];
     this.#untold.clear();
     this.#timer = undefined;
-    const telling = untold.map((policy) => {
+    // One after the other, as requests are to be answered meanwhile.
+    for (const policy of untold) {
       const text = JSON.stringify(this.#policies.get(policy)!.export());
-      return table.write(policy, this.#self, text, TOLD_MS);
-    });
-    // Others hear of it the next time.
-    await Promise.allSettled(telling);
+      // Others hear of it the next time.
+      await table.write(policy, this.#self, text, TOLD_MS).catch(() => undefined);
+    }
   }
 }
 
