@@ -48,7 +48,7 @@ describe('the command line', () => {
   it('helps', async () => {
     const { code, out } = await lab(['--help']);
     expect(code).toBe(0);
-    for (const command of ['compare', 'memory', 'race', 'picture', 'adaptive'])
+    for (const command of ['compare', 'memory', 'race', 'picture', 'adaptive', 'replay', 'suggest'])
       expect(out).toContain(command);
   });
 });

@@ -7,6 +7,7 @@ import { openMemory, openValkey, type Place, type Store, type ValkeyPlace } from
 import { drawAll, pictureTable } from './picture/draw-all.js';
 import { type Progress, terminalProgress } from './progress.js';
 import { race, raceTable } from './race/race.js';
+import { addReplayCommands } from './replay/commands.js';
 
 interface Options {
   readonly store: Store;
@@ -40,7 +41,7 @@ export async function run(args: readonly string[]): Promise<number> {
 function program(): Command {
   const lab = new Command('lab')
     .description(
-      'The laboratory: the algorithms under the same traffic, on the scales, in a race, in pictures and in a simulation.',
+      'The laboratory: the algorithms under the same traffic, on the scales, in a race, in pictures, in a simulation and on your own logs.',
     )
     .usage('COMMAND [options]')
     .exitOverride()
@@ -82,6 +83,9 @@ function program(): Command {
     .description('let a limit find out what a simulated backend can bear, while that changes')
     .addOption(jsonOption())
     .action((options: Pick<Options, 'json'>) => perform(openMemory(), options, adaptive, adaptiveTable));
+  addReplayCommands(lab, (options, experiment, toTable) =>
+    perform(openMemory(), options, experiment, toTable),
+  );
   return lab;
 }
 
