@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Controller, Get } from '@nestjs/common';
 import { createRateLimiter, type DecisionEvent, key, RateLimiter } from 'nestjs-valkey-rate-limit';
+import { context, trace } from '@opentelemetry/api';
 import { until } from '../../tools/until.js';
 import { adapters } from '../support/app.js';
 import { Limit, LONG, startLittle, statuses } from '../support/little.js';
 import { measure } from './support/measures.js';
+import { record } from './support/spans.js';
 
 const releases: (() => void)[] = [];
 afterEach(() => {
@@ -118,6 +120,55 @@ test('a key is told no longer than it stands in Valkey', async () => {
       expect.stringMatching(/^#[\w-]{32}$/),
       '%0023imitated',
     ]);
+  } finally {
+    await limiter.close();
+  }
+});
+
+test('of a policy in shadow top tells what it would have denied', async () => {
+  const one = { algorithm: 'fixed-window', limit: 1, window: LONG, mode: 'shadow' } as const;
+  const limiter = await createRateLimiter({ policies: { one }, telemetry: { top: 10 } });
+  try {
+    for (let count = 0; count < 3; count += 1) await limiter.consume('one' as never, { key: 'ada' });
+    expect((await limiter.top('one' as never)).keys).toMatchObject([{ key: 'ada', asked: 3, denied: 2 }]);
+  } finally {
+    await limiter.close();
+  }
+});
+
+test('nobody is near a limit of which this process knows its share only', async () => {
+  const measures = measure();
+  const hundred = { algorithm: 'fixed-window', limit: 100, window: LONG } as const;
+  const limiter = await createRateLimiter({
+    policies: { hundred },
+    valkey: 'valkey://127.0.0.1:1',
+    instances: 50,
+    telemetry: { metrics: true },
+  });
+  try {
+    const decision = await limiter.consume('hundred' as never, { key: 'ada' });
+    expect(decision).toMatchObject({ outcome: 'allowed', store: 'local', remaining: 1 });
+    expect(await measures.value('rate_limit.near_limit', { 'rate_limit.policy': 'hundred' })).toBe(0);
+  } finally {
+    await limiter.close();
+  }
+});
+
+test('a key is no longer on a span than elsewhere', async () => {
+  const spans = record();
+  const one = { algorithm: 'fixed-window', limit: 1, window: LONG } as const;
+  const limiter = await createRateLimiter({
+    policies: { one },
+    telemetry: { traces: true, exposeKeys: true },
+  });
+  try {
+    const span = trace.getTracer('test').startSpan('request');
+    await context.with(trace.setSpan(context.active(), span), () =>
+      limiter.consume('one' as never, { key: 'x'.repeat(1_000_000) }),
+    );
+    span.end();
+    const [event] = spans.getFinishedSpans()[0]!.events;
+    expect(event!.attributes!['rate_limit.key']).toMatch(/^#[\w-]{32}$/);
   } finally {
     await limiter.close();
   }

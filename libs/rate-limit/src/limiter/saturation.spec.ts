@@ -98,3 +98,18 @@ test('an event loop that is blocked is saturated, and one that is idle is not', 
   expect(saturation.level).toBe(200);
   saturation.stop();
 });
+
+test('nobody looks who has not begun, or has stopped', async () => {
+  const [waiting, stopped] = Array.from(
+    { length: 2 },
+    () => new Saturation({ utilization: 0.01, delayMs: 1 }),
+  );
+  stopped!.stop();
+  stopped!.start();
+  for (let count = 0; count < 4; count += 1) {
+    const end = performance.now() + 80;
+    while (performance.now() < end);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  expect([waiting!.level, stopped!.level]).toEqual([0, 0]);
+});
