@@ -3,6 +3,7 @@ import { adaptive, adaptiveTable } from './adaptive/adaptive.js';
 import { BadOptionError } from './bad-option.js';
 import { compare, comparisonTable } from './compare.js';
 import { memory, memoryTable } from './memory/memory.js';
+import { addPageCommands } from './page/commands.js';
 import { openMemory, openValkey, type Place, type Store, type ValkeyPlace } from './place.js';
 import { drawAll, pictureTable } from './picture/draw-all.js';
 import { type Progress, terminalProgress } from './progress.js';
@@ -83,6 +84,7 @@ function program(): Command {
     .description('let a limit find out what a simulated backend can bear, while that changes')
     .addOption(jsonOption())
     .action((options: Pick<Options, 'json'>) => perform(openMemory(), options, adaptive, adaptiveTable));
+  addPageCommands(lab);
   addReplayCommands(lab, (options, experiment, toTable) =>
     perform(openMemory(), options, experiment, toTable),
   );

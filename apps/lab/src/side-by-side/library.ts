@@ -1,7 +1,10 @@
 // The one door to the library's insides, for what runs in a browser: the package's own door needs Nest, and Nest needs
 // Node (docs/adr/0015-the-page-runs-the-steps.md). Nothing here does.
-export type { Algorithm, Quota, Step } from '../../../../libs/rate-limit/src/algorithms/algorithm.js';
-export { compileRule, type Rule } from '../../../../libs/rate-limit/src/algorithms/index.js';
+export {
+  type AlgorithmName,
+  compileRule,
+  type Rule,
+} from '../../../../libs/rate-limit/src/algorithms/index.js';
 export { RateLimitConfigError } from '../../../../libs/rate-limit/src/decision/config-error.js';
 export type {
   AllowedVerdict,

@@ -1,4 +1,4 @@
-import type { RateAlgorithm } from '../policies.js';
+import type { AlgorithmName } from './library.js';
 
 /** The five that are shown side by side, in the order of the page. */
 export const SIDE_BY_SIDE = [
@@ -7,7 +7,8 @@ export const SIDE_BY_SIDE = [
   'sliding-counter',
   'token-bucket',
   'leaky-bucket',
-] as const satisfies readonly RateAlgorithm[];
+] as const satisfies readonly AlgorithmName[];
+export type ShownAlgorithm = (typeof SIDE_BY_SIDE)[number];
 
 /** Kinds of traffic that are made, whatever the limit is. */
 export const PRESETS = ['edge', 'steady', 'burst', 'noisy-neighbour', 'retrying-client'] as const;

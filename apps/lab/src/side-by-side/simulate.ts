@@ -1,11 +1,12 @@
-import type { RateAlgorithm } from '../policies.js';
 import { compileRule, OptionReader, type Rule, type Verdict } from './library.js';
 import { type Peak, peakOf } from './peak.js';
-import { type Scenario, SIDE_BY_SIDE, spanOf } from './scenario.js';
+import { type Scenario, type ShownAlgorithm, SIDE_BY_SIDE, spanOf } from './scenario.js';
 import { type Arrival, arrivals } from './traffic.js';
 
 /** A request, and what became of it. Times are milliseconds from the beginning. */
 export interface Request extends Arrival {
+  /** Which arrival it is, or comes again for: the same in every run. */
+  readonly arrival: number;
   /** 1, or more for one that was refused before and comes again. */
   readonly attempt: number;
   /** A request that waits was allowed, and reaches the application later. */
@@ -23,7 +24,7 @@ export interface Level {
 
 /** What one algorithm made of the traffic. */
 export interface Run {
-  readonly algorithm: RateAlgorithm;
+  readonly algorithm: ShownAlgorithm;
   readonly rule: Rule;
   /** The most that `used` can be. */
   readonly capacity: number;
@@ -53,7 +54,7 @@ export function simulate(scenario: Scenario): Run[] {
 }
 
 /** @throws {RateLimitConfigError} for numbers that the algorithm cannot have */
-export function ruleOf(algorithm: RateAlgorithm, { limit, windowMs, burst }: Scenario): Rule {
+export function ruleOf(algorithm: ShownAlgorithm, { limit, windowMs, burst }: Scenario): Rule {
   const isBucket = algorithm === 'token-bucket' || algorithm === 'leaky-bucket';
   return compileRule(
     new OptionReader(algorithm, {
@@ -65,7 +66,7 @@ export function ruleOf(algorithm: RateAlgorithm, { limit, windowMs, burst }: Sce
   );
 }
 
-function run(algorithm: RateAlgorithm, scenario: Scenario): Run {
+function run(algorithm: ShownAlgorithm, scenario: Scenario): Run {
   const rule = ruleOf(algorithm, scenario);
   const capacity = rule.quota.capacity ?? rule.quota.limit;
   const keys = new Map<number, Key>();
@@ -146,14 +147,14 @@ class Key {
   }
 }
 
-type Attempt = Arrival & { readonly attempt: number };
+type Attempt = Pick<Request, 'at' | 'client' | 'arrival' | 'attempt'>;
 
 /** What is still to come, in order; at the same time, whoever was there first. */
 class Coming {
   readonly rest: Attempt[];
 
   constructor(first: readonly Arrival[]) {
-    this.rest = first.map((arrival) => ({ ...arrival, attempt: 1 }));
+    this.rest = first.map((each, arrival) => ({ ...each, arrival, attempt: 1 }));
   }
 
   /** Takes the next one that comes until then. */
@@ -167,12 +168,10 @@ class Coming {
   }
 }
 
-function answer({ at, client, attempt }: Attempt, verdict: Verdict): Request {
-  if (verdict.outcome === 'denied') {
-    return { at, client, attempt, outcome: 'refused', reachesAt: undefined, verdict };
-  }
+function answer(attempt: Attempt, verdict: Verdict): Request {
+  if (verdict.outcome === 'denied') return { ...attempt, outcome: 'refused', reachesAt: undefined, verdict };
   const outcome = verdict.delayMs > 0 ? 'waiting' : 'allowed';
-  return { at, client, attempt, outcome, reachesAt: at + verdict.delayMs, verdict };
+  return { ...attempt, outcome, reachesAt: attempt.at + verdict.delayMs, verdict };
 }
 
 function comesAgain({ at, attempt, verdict }: Request, { retries, windowMs }: Scenario): number | undefined {

@@ -13,18 +13,18 @@ type Shape = (limit: number) => readonly { readonly client: number; readonly at:
 
 const SHAPES: Record<Preset, Shape> = {
   // As many as are allowed just before a window of the clock ends, and as many just after.
-  edge: (limit) => [{ client: 0, at: [...spread(limit, 0.9, 0.998), ...spread(limit, 1.002, 1.1)] }],
+  edge: (limit) => [{ client: 0, at: [...spread(limit, 0.85, 0.998), ...spread(limit, 1.002, 1.15)] }],
   // A quarter more than is allowed, evenly.
   steady: (limit) => [{ client: 0, at: spread(Math.ceil(limit * 1.25) * WINDOWS, 0, WINDOWS) }],
-  // Twice what is allowed at nearly the same time, and again a window and a half later.
-  burst: (limit) => [{ client: 0, at: [...spread(2 * limit, 0.25, 0.28), ...spread(2 * limit, 1.75, 1.78)] }],
+  // Twice what is allowed in a short time, and again a window and a half later.
+  burst: (limit) => [{ client: 0, at: [...spread(2 * limit, 0.25, 0.4), ...spread(2 * limit, 1.75, 1.9)] }],
   // One asks for half of what is allowed, all the time. The other comes later and wants three times too much.
   'noisy-neighbour': (limit) => [
     { client: 0, at: spread(Math.ceil(limit / 2) * WINDOWS, 0.07, WINDOWS) },
     { client: 1, at: spread(Math.ceil(limit * 4.5), 0.5, 2) },
   ],
-  // Half more than is allowed at once: whoever is refused has a reason to come again.
-  'retrying-client': (limit) => [{ client: 0, at: spread(Math.ceil(limit * 1.5), 0.3, 0.33) }],
+  // Half more than is allowed in a short time: whoever is refused has a reason to come again.
+  'retrying-client': (limit) => [{ client: 0, at: spread(Math.ceil(limit * 1.5), 0.3, 0.4) }],
 };
 
 /** What comes, in order. */

@@ -1,0 +1,3 @@
+import { show } from '../shell.js';
+
+show('live', null);
