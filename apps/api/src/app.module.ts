@@ -18,6 +18,9 @@ import { graphqlOptions } from './graphql/graphql.options.js';
 import { LoginResolver } from './graphql/login.resolver.js';
 import { HealthController } from './health/health.controller.js';
 import { LiveGateway } from './live/live.gateway.js';
+import { LiveView } from './live-view/live-view.js';
+import { LiveViewController } from './live-view/live-view.controller.js';
+import { Refusals } from './live-view/refusals.js';
 import { MetricsController } from './observability/metrics.controller.js';
 import { OtpController } from './otp/otp.controller.js';
 import { Sms } from './otp/sms.js';
@@ -63,13 +66,16 @@ const DEVELOPMENT_SECRET = 'for development only';
     AdminController,
     ShadowsController,
     TopController,
+    LiveViewController,
     MetricsController,
     HealthController,
   ],
   providers: [
     Catalogue,
     Sales,
+    LiveView,
     Passwords,
+    Refusals,
     Reports,
     Shadows,
     Sms,
