@@ -109,7 +109,7 @@ function Shell({ page, children }: { readonly page: Page; readonly children: Com
       <main id="content" tabIndex={-1}>
         {children}
       </main>
-      <footer>{shell.footer}</footer>
+      <footer>{shell.footer[page]}</footer>
     </LookContext.Provider>
   );
 }

@@ -1,3 +1,4 @@
 import { show } from '../shell.js';
+import { LivePage } from './live-page.js';
 
-show('live', null);
+show('live', <LivePage />);

@@ -45,7 +45,10 @@ export const ar: Texts = {
     language: 'اللغة',
     theme: 'الألوان',
     themes: { system: 'كالنظام', light: 'فاتحة', dark: 'داكنة' },
-    footer: 'كل شيء يُحسب في هذا المتصفح بخطوات المكتبة نفسها، ولا يُرسَل شيء إلى أي مكان.',
+    footer: {
+      lab: 'كل شيء يُحسب في هذا المتصفح بخطوات المكتبة نفسها، ولا يُرسَل شيء إلى أي مكان.',
+      live: 'لا تسأل هذه الصفحة أحدًا سوى خادمها، على هذا الجهاز.',
+    },
   },
   lab: {
     title: 'حدود المعدّل جنبًا إلى جنب',
@@ -153,5 +156,54 @@ export const ar: Texts = {
   },
   live: {
     title: 'حدود المعدّل مباشرةً',
+    intro: 'ماذا تفعل حدود التطبيق المثال وهو يعمل، ثانية بثانية.',
+    token: 'رمز المدير',
+    tokenHint:
+      'ما شُغّل به المثال في ADMIN_TOKEN. يذهب إلى خادم هذه الصفحة ومنه إلى المثال، ولا يُحفظ في أي مكان.',
+    connect: 'اتصل',
+    disconnect: 'اقطع الاتصال',
+    states: { connecting: 'جارٍ الاتصال…', live: 'مباشر.' },
+    lost: {
+      gone: 'المثال لا يجيب.',
+      limited: 'المثال يرفض مؤقتًا: استُنفد حدّ المدير نفسه.',
+    },
+    refused: {
+      token: 'المثال لا يعرف هذا الرمز.',
+      closed: 'مسارات المدير في المثال مغلقة: شغّله مع ADMIN_TOKEN.',
+      absent: 'لا يوجد عرض مباشر في هذا العنوان. افتح الصفحة بالأمر ‎npm run lab -- serve‎.',
+    },
+    again: (wait) => `محاولة أخرى بعد ${wait}.`,
+    freeze: 'ثبّت العرض',
+    instance: (pid, uptime) => `العملية ${pid}، تعمل منذ ${number.format(uptime)} ث`,
+    store: 'المخزن',
+    stores: { memory: 'الذاكرة', valkey: 'Valkey' },
+    storeStates: { up: 'يقرّر.', degraded: 'لا يقرّر: تعمل السياسات بما في onStoreFailure.' },
+    circuitOpen: 'يُترك وشأنه، ويُسأل من جديد بعد فترات قصيرة.',
+    rate: 'القرارات في الثانية',
+    ago: (secondsAgo) => (secondsAgo === 0 ? 'الآن' : `قبل ${secondsAgo} ث`),
+    policies: 'السياسات',
+    shadow: 'ظلّ',
+    heads: {
+      policy: 'السياسة',
+      algorithm: 'الخوارزمية',
+      limit: 'الحد',
+      second: 'آخر ثانية',
+      allowed: 'المقبول في آخر دقيقة',
+      refused: 'المرفوض في آخر دقيقة',
+      shadow: 'كانت سترفض',
+      lately: 'المرفوض في دقيقتين',
+    },
+    limit: (plan, limit, windowMs) => {
+      const much = limit === 'unlimited' ? 'بلا حد' : number.format(limit);
+      return `${plan === undefined ? '' : `${plan}: `}${much}${windowMs === undefined ? '' : ` في ${seconds(windowMs)}`}`;
+    },
+    top: 'الأقرب إلى حدّه',
+    topHint: 'في كل النسخ معًا، خلال آخر دقيقة أو اثنتين. المفاتيح الطويلة تظهر مُجزّأة (hash).',
+    topUnavailable: 'المخزن لا يجيب.',
+    nobody: 'لم يطلب أحد شيئًا بعد.',
+    used: (used, limit) => `${number.format(used)} من ${number.format(limit)}`,
+    deniedTo: (denied) => `رُفض ${number.format(denied)}`,
+    routes: 'المرفوض بحسب المسار في آخر دقيقة',
+    none: 'لا شيء.',
   },
 };

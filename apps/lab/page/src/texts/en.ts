@@ -24,7 +24,10 @@ export const en = {
     language: 'Language',
     theme: 'Colours',
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
-    footer: 'All of it is worked out in this browser, by the steps of the library. Nothing is sent anywhere.',
+    footer: {
+      lab: 'All of it is worked out in this browser, by the steps of the library. Nothing is sent anywhere.',
+      live: 'This page asks nobody but its own server, on this machine.',
+    },
   },
   lab: {
     title: 'Rate limits side by side',
@@ -126,6 +129,55 @@ export const en = {
   },
   live: {
     title: 'Rate limits live',
+    intro: 'What the limits of a running sample are doing, second by second.',
+    token: 'Admin token',
+    tokenHint:
+      'What the sample was started with as ADMIN_TOKEN. It goes to this page’s own server and on to the sample, and is kept nowhere.',
+    connect: 'Connect',
+    disconnect: 'Disconnect',
+    states: { connecting: 'Connecting …', live: 'Live.' },
+    lost: {
+      gone: 'The sample does not answer.',
+      limited: 'The sample refuses for now: the admin’s own limit is used up.',
+    },
+    refused: {
+      token: 'The sample does not know this token.',
+      closed: 'The sample’s admin routes are closed: start it with ADMIN_TOKEN.',
+      absent: 'There is no live view at this address. Open the page by “npm run lab -- serve”.',
+    },
+    again: (wait: string) => `Again in ${wait}.`,
+    freeze: 'Hold still',
+    instance: (pid: number, uptime: number) => `Process ${pid}, up for ${number.format(uptime)} s`,
+    store: 'Store',
+    stores: { memory: 'Memory', valkey: 'Valkey' },
+    storeStates: { up: 'decides.', degraded: 'does not decide: policies go by onStoreFailure.' },
+    circuitOpen: 'It is left alone, and asked again after short pauses.',
+    rate: 'Decisions in a second',
+    ago: (secondsAgo: number) => (secondsAgo === 0 ? 'now' : `${secondsAgo} s ago`),
+    policies: 'Policies',
+    shadow: 'shadow',
+    heads: {
+      policy: 'policy',
+      algorithm: 'algorithm',
+      limit: 'limit',
+      second: 'last second',
+      allowed: 'allowed, last minute',
+      refused: 'refused, last minute',
+      shadow: 'would refuse',
+      lately: 'refused, two minutes',
+    },
+    limit: (plan: string | undefined, limit: number | 'unlimited', windowMs: number | undefined) => {
+      const much = limit === 'unlimited' ? 'unlimited' : number.format(limit);
+      return `${plan === undefined ? '' : `${plan}: `}${much}${windowMs === undefined ? '' : ` in ${seconds(windowMs)}`}`;
+    },
+    top: 'Closest to a limit',
+    topHint: 'In all instances together, in the last minute or two. Long keys are shown as a hash.',
+    topUnavailable: 'The store does not say.',
+    nobody: 'Nobody has asked for anything yet.',
+    used: (used: number, limit: number) => `${number.format(used)} of ${number.format(limit)}`,
+    deniedTo: (denied: number) => `${number.format(denied)} refused`,
+    routes: 'Refusals by route, last minute',
+    none: 'None.',
   },
 };
 
