@@ -24,6 +24,7 @@ describe.each(adapters)("the sample's OpenAPI document on %s", (adapter) => {
     expect(limited.map(({ route }) => route).toSorted()).toEqual([
       'DELETE /admin/tenants/{id}/limits/{policy}',
       'DELETE /admin/tenants/{id}/usage/{policy}',
+      'GET /admin/live',
       'GET /admin/shadows',
       'GET /admin/tenants/{id}/usage',
       'GET /admin/top/{policy}',
